@@ -38,7 +38,7 @@ func (p *Plugin) admit() *Failure {
 	if err == nil {
 		if got != nil {
 			p.Manifest = got.Manifest
-			if p.files == nil { // otherwise it is in an allowed folder, whose content is already known
+			if p.files == nil { // otherwise the plugin is in an allowed folder, whose content is already known
 				p.files = got.Files
 			}
 		}

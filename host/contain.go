@@ -37,7 +37,7 @@ func (p *Plugin) contained(c *client.Options, o *Options) *Failure {
 }
 
 // Environment returns the environment that a process of the plugin at path sees: the variables of this process that all plugins see, and
-// those that the manifest beside the plugin requests.
+// the variables that the manifest beside the plugin requests.
 func Environment(path string) ([]string, error) {
 	p := development("", path)
 	if p.found != nil {

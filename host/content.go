@@ -16,8 +16,8 @@ import (
 // package.
 const EnvPluginDir = "BURN_PLUGIN_DIR"
 
-// content is the file that is executed or loaded. Dir is the folder with the copies of the plugin's files, empty if there are none. They
-// must not be removed while the plugin is in use.
+// content is the file that is executed or loaded. Dir is the folder with the copies of the plugin's files, empty if there are no copies.
+// The copies must not be removed while the plugin is in use.
 type content interface {
 	Path() string
 	Dir() string
@@ -32,7 +32,7 @@ func (u unchecked) Dir() string  { return "" }
 func (u unchecked) Close() error { return nil }
 
 // seal returns the content of the plugin. If its files are known (it was installed, or the user allowed its folder), all are copied and
-// hashed; otherwise only the program, if its manifest has a hash.
+// hashed; otherwise only the program is, if its manifest contains a hash.
 func (p *Plugin) seal(how sealed.How) (content, *Failure) {
 	if p.Development {
 		return unchecked(p.Path), nil
@@ -67,7 +67,7 @@ func (p *Plugin) seal(how sealed.How) (content, *Failure) {
 	return f, nil
 }
 
-// items returns the files of the plugin for package sealed, and the one that is executed. A manifest alone does not count as a further
+// items returns the files of the plugin for package sealed, and the file that is executed. A manifest alone does not count as a further
 // file.
 func (p *Plugin) items() (items []sealed.Item, program *sealed.Item) {
 	stem, _ := plainName(filepath.Base(p.Path))

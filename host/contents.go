@@ -14,7 +14,7 @@ import (
 
 // Contents lists the files of a plugin.
 type Contents struct {
-	// ID and Archive identify an installed plugin and the digest of its archive. Otherwise they are zero.
+	// ID names an installed plugin, and Archive is the digest of its archive. Both are zero for other plugins.
 	ID      store.ID
 	Archive string
 	// Files are the files of the plugin, in order of path: for an installation and an allowed folder all files; for another script

@@ -31,14 +31,14 @@ type Status struct {
 	Transport string    `json:"transport"`
 	State     State     `json:"state"`
 	Path      string    `json:"path,omitempty"`
-	Origin    string    `json:"origin,omitempty"`   // why its folder is searched; "BURN_REATTACH" for a plugin that is already running
+	Origin    string    `json:"origin,omitempty"`   // why the plugin's folder is searched; "BURN_REATTACH" for a plugin that is already running
 	Version   string    `json:"version,omitempty"`  // version of the backend
 	Protocol  string    `json:"protocol,omitempty"` // versions that the plugin supports
 	Vendor    string    `json:"vendor,omitempty"`
 	Devices   []Device  `json:"devices,omitempty"`
 	Manifest  *Manifest `json:"manifest,omitempty"`
 	Failure   *Failure  `json:"failure,omitempty"` // set for Failed and Shadowed
-	// Containment lists the rules that the process of a plugin ran under; nil if it was not started.
+	// Containment lists the rules that the process of a plugin ran under; nil if no process was started.
 	Containment contain.Report `json:"containment,omitempty"`
 }
 
@@ -176,7 +176,7 @@ func (s Status) describe(ctx context.Context, b *client.Backend, err error) Stat
 	return s
 }
 
-// probeBuiltin opens a backend of this program. It abandons one that does not answer in time.
+// probeBuiltin opens a backend of this program. It abandons a backend that does not answer in time.
 func probeBuiltin(ctx context.Context, name string, o Options) Status {
 	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
 	defer cancel()

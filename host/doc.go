@@ -2,11 +2,10 @@
 // process of its own, or is a shared object that package host/shared loads.
 //
 // A plugin is an executable named burn-backend-NAME, or a shared object burn-backend-NAME.so (.dylib, .dll). Its folder may contain a
-// manifest, burn-backend-NAME.toml. The folders that are searched are, in this order: those of Options.Dirs, those of
-// BURN_PLUGIN_PATH, ./burn_plugins, the user's data folder, the system's folders, and the folder of the program. A plugin lies
-// directly in one of them, or below it in the layout HOST/NAMESPACE/NAME/VERSION/OS_ARCH. The first plugin of a name wins. A plugin
-// in ./burn_plugins is used only if the user has allowed it, and never instead of an installed or locked plugin: see Find and
-// Options.Ask.
+// manifest, burn-backend-NAME.toml. The folders that are searched are, in this order: those of Options.Dirs, those of BURN_PLUGIN_PATH,
+// ./burn_plugins, the user's data folder, the system's folders, and the folder of the program. A plugin lies directly in one of them, or
+// below it in the layout HOST/NAMESPACE/NAME/VERSION/OS_ARCH. If several plugins have the same name, the first one wins. A plugin in
+// ./burn_plugins is used only if the user has allowed it, and never instead of an installed or locked plugin: see Find and Options.Ask.
 //
 // The package must not execute, load or trust a plugin before admit.go and content.go have checked it.
 //

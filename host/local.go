@@ -27,9 +27,9 @@ const (
 // LocalFolder describes a folder ./burn_plugins that the user has not allowed yet.
 type LocalFolder struct {
 	Path    string
-	Changed bool     // it was allowed with other content
-	Plugins []string // the names of the plugins in it
-	Foreign error    // why other users can change it; nil if they cannot
+	Changed bool     // the folder was allowed with other content
+	Plugins []string // the names of the plugins in the folder
+	Foreign error    // why other users can change the folder; nil if they cannot
 
 	tree string
 }

@@ -23,7 +23,7 @@ type Protocol = manifest.Protocol
 
 const manifestExt = ".toml"
 
-// readManifest reads the manifest beside a plugin. It returns nil if there is none.
+// readManifest reads the manifest beside a plugin. It returns nil if there is no manifest.
 func readManifest(exe string) (*Manifest, error) {
 	stem, _ := plainName(exe)
 	m := &Manifest{}

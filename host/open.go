@@ -33,17 +33,17 @@ type Options struct {
 	Development map[string]string
 	// Limits bound the resources of a plugin process. If its Threads is 0, Config's applies.
 	Limits client.Limits
-	// Containment is ContainOn, ContainStrict or ContainOff: whether plugin processes are confined to their folder, the system's
-	// programs and libraries, and what their manifests declare. Uncontained lists plugins by name that are not confined.
-	// Status.Containment has the rules in force.
+	// Containment is ContainOn, ContainStrict or ContainOff: whether plugin processes are confined to their folder, the system's programs
+	// and libraries, and what their manifests declare. Uncontained lists the names of plugins that are not confined. Status.Containment has
+	// the rules in force.
 	Containment string
 	Uncontained []string
 	// Restore restarts a plugin process that is lost, restores the tensors and programs of its streams and repeats the lost calls; see
-	// package host/restore. It keeps a copy of all written data in this process. It does not apply to backends within this process and
-	// those of BURN_REATTACH.
+	// package host/restore. It keeps a copy of all written data in this process. It does not apply to backends within this process and to
+	// backends of BURN_REATTACH.
 	Restore bool
 	// Attempts is the greatest number of consecutive starts of a lost plugin without a successful call; 0: 5. Backoff is the pause before
-	// the second start, doubled before each further one; 0: 20 ms.
+	// the second start, doubled before each further start; 0: 20 ms.
 	Attempts int
 	Backoff  time.Duration
 	// Heartbeat is the time that a plugin process may take to answer a health check before it is killed and counts as lost; 0: 10 seconds;
@@ -51,13 +51,13 @@ type Options struct {
 	Heartbeat time.Duration
 	// StartTimeout bounds the start of one plugin; 0: 30 seconds for Open, 10 for Devices.
 	StartTimeout time.Duration
-	// OpenTimeout and DefineTimeout bound the opening of a device or stream of a plugin process and the definition of a program, as those
-	// of client.Options; 0: a minute and five minutes; negative: no bound.
+	// OpenTimeout and DefineTimeout bound the opening of a device or stream of a plugin process and the definition of a program, like the
+	// fields of the same names in client.Options; 0: a minute and five minutes; negative: no bound.
 	OpenTimeout, DefineTimeout time.Duration
 	// Version is the version of the program, sent to plugins.
 	Version string
-	// Carrier is a command line to which the path of a shared object is appended: a program that calls shared.Serve with it.
-	// Devices describes shared objects with its help, and process:NAME runs them so. Empty: neither is possible.
+	// Carrier is the command line of a program that calls shared.Serve. The path of a shared object is appended as the last argument.
+	// Devices uses the Carrier to describe shared objects, and process:NAME uses it to run them. Empty: neither is possible.
 	Carrier []string
 
 	// LockFile and TrustFile decide about installed plugins; see package store. Empty: ./burn.lock or the lock of the store, and
@@ -97,8 +97,8 @@ func (o *Options) client(name string) client.Options {
 }
 
 // Open opens a device: NAME[:INDEX], with prefix "builtin:", "process:" or "shared:" to force the transport. Without a prefix, a backend of
-// this program takes precedence over a plugin of the same name, and a plugin that is a shared object is loaded into this process, if it has
-// a loader. Close of the Place ends the plugin.
+// this program takes precedence over a plugin of the same name, and a plugin that is a shared object is loaded into this process, if this
+// process has a loader. Close of the Place ends the plugin.
 //
 // An unknown name or index is ErrNotFound; for a plugin that does not start, the error is a *client.StartError or a *Failure.
 func Open(ctx context.Context, spec string, o Options) (*core.Place, error) {

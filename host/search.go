@@ -28,10 +28,10 @@ const (
 // Folder is a folder that is searched for plugins.
 type Folder struct {
 	Path   string
-	Origin string // why it is searched: "BURN_PLUGIN_PATH", "working folder", ...
+	Origin string // why the folder is searched: "BURN_PLUGIN_PATH", "working folder", ...
 }
 
-// Folders lists the folders that are searched for plugins, in order. They need not exist.
+// Folders lists the folders that are searched for plugins, in order. The folders need not exist.
 func Folders(o Options) []Folder {
 	var fs []Folder
 	add := func(origin string, paths ...string) {
@@ -81,18 +81,18 @@ type Plugin struct {
 	Kind     string // Process or Shared
 	Origin   string
 	Manifest *Manifest // nil: none
-	// Development: it is one of Options.Development, whose content is not checked.
+	// Development means that Options.Development lists the plugin, whose content is then not checked.
 	Development bool
 
 	admission *store.Admission // set for an installed plugin
-	files     []store.File     // all of its files with their hashes, if a signature, the lock or the user confirms them
+	files     []store.File     // all files of the plugin with their hashes, if a signature, the lock or the user confirms them
 
 	found *Failure // an error in the location or the manifest
 }
 
 // Find searches the folders. winners has one plugin for each name, in order of name; shadowed are plugins hidden by an earlier one of the
 // same name. In a folder, installed plugins come before files in the folder itself. Two kinds of plugins come last: plugins of the working
-// folder that the user has not allowed; and plugins that have the name of an installed or locked one, but are neither installed nor in a
+// folder that the user has not allowed; and plugins that have the name of an installed or locked plugin, but are neither installed nor in a
 // folder that the user named. Nothing is started, and nothing except an allowed ./burn_plugins is hashed.
 func Find(o Options) (winners, shadowed []Plugin) {
 	seen := map[string]string{}
@@ -129,7 +129,7 @@ func Find(o Options) (winners, shadowed []Plugin) {
 	return winners, shadowed
 }
 
-// PluginName returns the name of the plugin in a file, judged by the file's name, or "" if it is not a plugin.
+// PluginName returns the name of the plugin in a file, judged by the file's name, or "" if the file is not a plugin.
 func PluginName(path string) string {
 	stem, kind := plainName(filepath.Base(path))
 	name, ok := strings.CutPrefix(stem, filePrefix)
@@ -139,8 +139,8 @@ func PluginName(path string) string {
 	return name
 }
 
-// plainName removes the extension from the name of an executable or shared object of this system, and returns which of the two it
-// is: "" for neither.
+// plainName removes the extension from the name of an executable or shared object of this system, and returns its kind: Process, Shared, or
+// "" for any other file.
 func plainName(file string) (stem, kind string) {
 	for _, ext := range sharedExts() {
 		if stem, ok := strings.CutSuffix(file, ext); ok {
@@ -178,7 +178,7 @@ func (f Folder) plugin(path string) Plugin {
 	return p
 }
 
-// development returns a plugin without checking its name, location or content. It uses only the needs of a manifest beside it.
+// development returns a plugin without checking its name, location or content. Of a manifest beside the plugin, it uses only the needs.
 func development(name, path string) Plugin {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -215,8 +215,9 @@ func regular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// stored lists the plugins in HOST/NAMESPACE/NAME/VERSION/OS_ARCH: for each HOST/NAMESPACE/NAME the newest version for this platform or, if
-// there is none, the newest of any platform, as a failure. A locked version takes precedence over newer ones.
+// stored lists the plugins in HOST/NAMESPACE/NAME/VERSION/OS_ARCH: for each HOST/NAMESPACE/NAME the newest version for this platform. If no
+// version is for this platform, stored lists the newest version of any platform, as a failure. A locked version takes precedence over newer
+// versions.
 func stored(f Folder, o *Options) []Plugin {
 	admission := o.admission(f.Path)
 	paths, err := filepath.Glob(filepath.Join(escape(f.Path), "*", "*", "*", "*", "*", filePrefix+"*"))

@@ -14,13 +14,13 @@ type Manifest struct {
 	Name      string   `toml:"name" json:"name,omitempty"`
 	Namespace string   `toml:"namespace,omitempty" json:"namespace,omitempty"` // HOST/NAMESPACE of the author
 	Version   string   `toml:"version" json:"version,omitempty"`
-	Kind      string   `toml:"kind" json:"kind,omitempty"` // how it is loaded: "process" or "shared"
+	Kind      string   `toml:"kind" json:"kind,omitempty"` // how the plugin is loaded: "process" or "shared"
 	OS        string   `toml:"os" json:"os,omitempty"`
 	Arch      string   `toml:"arch" json:"arch,omitempty"`
-	SHA256    string   `toml:"sha256" json:"sha256,omitempty"` // of the executable, in hex
+	SHA256    string   `toml:"sha256" json:"sha256,omitempty"` // SHA-256 of the executable, in hex
 	Signer    string   `toml:"signer" json:"signer,omitempty"`
 	Protocol  Protocol `toml:"protocol" json:"protocol,omitzero"`
-	// Needs are the permissions of its process in addition to the default ones. Nil: none.
+	// Needs are the permissions of the plugin's process in addition to the default permissions. Nil: no further permissions.
 	Needs *contain.Needs `toml:"needs,omitempty" json:"needs,omitempty"`
 }
 

@@ -3,8 +3,8 @@
 //
 // A journal contains a copy of all data that was written (memory that was lent by core.HostMemory is not copied), the programs that are
 // defined, and the commands that computed the live tensors, in an order that respects events. After a loss, the next call that waits
-// restarts the process once for all devices and streams, replays the journal, and continues; calls that come meanwhile wait for that. Open
-// tickets are requested again, and open events count as reached. So the user notices only the delay.
+// restarts the process once for all devices and streams, replays the journal, and continues; calls that arrive meanwhile wait for the
+// restart. Open tickets are requested again, and open events count as reached. The user therefore notices only the delay.
 //
 // After a loss, some tensors cannot be recomputed: those whose commands the bounded journal has dropped, results of core.Collectives, and
 // copies from closed devices. Uses of them fail with core.ErrStale. A command that ends the process each time it is repeated is skipped:
@@ -27,14 +27,14 @@ import (
 
 // Options configure how, and how often, a backend is started. Except for Open, zero values are the defaults.
 type Options struct {
-	// Open starts the backend for the first time and after each loss. Tensor ids on its devices are always of generation 0; the parameter
-	// numbers the starts, from 0.
+	// Open starts the backend for the first time and after each loss. Tensor ids on its devices always have generation 0; the parameter is
+	// the number of the start, from 0.
 	Open func(ctx context.Context, generation uint16) (core.Backend, error)
 	// Attempts is the greatest number of consecutive starts without a successful call; 0: 5. Restarting ends earlier if two consecutive
 	// starts fail in the same way, unless the error has a method Transient that returns true. The first start is repeated only after such
 	// an error.
 	Attempts int
-	// Backoff is the pause before the second consecutive start, doubled before each further one, up to 2 seconds; 0: 20 ms.
+	// Backoff is the pause before the second consecutive start, doubled before each further start, up to 2 seconds; 0: 20 ms.
 	Backoff time.Duration
 	// Journal bounds the number of computing commands that are kept; 0: 65536. Beyond it, the oldest are removed, and their tensors are
 	// lost with the process.
@@ -43,7 +43,7 @@ type Options struct {
 	Logger hclog.Logger
 }
 
-// Backend is a core.Backend over one that may be lost.
+// Backend is a core.Backend over another backend that may be lost.
 type Backend struct {
 	o        Options
 	info     core.Info
@@ -58,8 +58,8 @@ type Backend struct {
 
 	mu      sync.Mutex // guards the fields below, and fields of devices and streams that say so
 	inner   core.Backend
-	epoch   int   // number of starts before the one of inner
-	lost    error // why inner is lost; nil while it is not
+	epoch   int   // number of starts before the start of inner
+	lost    error // why inner is lost; nil while inner works
 	row     int   // number of starts since the last successful call
 	final   error // error of a start that is not repeated
 	closed  bool

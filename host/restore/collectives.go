@@ -43,7 +43,7 @@ func (x collectives) Join(ctx context.Context, key string, rank, size int) (core
 	return &group{x.d, inner, epoch}, nil
 }
 
-// take sends a command of the group. Its results cannot be recomputed.
+// take sends a command of the group. The results of the command cannot be recomputed.
 func (g *group) take(cs core.Stream, what string, in op.TensorID, out op.Desc, call func(on core.Stream) error) error {
 	s, err := g.d.stream(cs)
 	if err != nil {

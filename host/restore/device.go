@@ -181,7 +181,7 @@ func (d *device) Close() error {
 	return b.closedBy(epoch, err)
 }
 
-// stream returns s as a stream of this package, or ErrAttr if it belongs to another device.
+// stream returns s as a stream of this package, or ErrAttr if s belongs to another device.
 func (d *device) stream(s core.Stream) (*stream, error) {
 	own, ok := s.(*stream)
 	if !ok || own.d != d {
@@ -193,7 +193,7 @@ func (d *device) stream(s core.Stream) (*stream, error) {
 // hostMemory implements core.HostMemory for a device.
 type hostMemory struct{ d *device }
 
-// lent is memory that the journal and devices use. It is released when the last of them drops it.
+// lent is memory that the journal and devices use. The memory is released when its last user drops it.
 type lent struct {
 	users   atomic.Int32
 	release func()

@@ -25,17 +25,17 @@ type entry struct {
 	number  uint64
 	s       *stream
 	kind    kind
-	what    string // for errors
+	what    string // name of the command in errors
 	ins     []tensorID
 	outs    []op.Desc
-	from    *device     // device that has ins; nil: that of s
-	def     *definition // for a definition or a run
-	ticket  *ticket     // for a query
+	from    *device     // device of the inputs; nil: the device of s
+	def     *definition // program of a definition or run
+	ticket  *ticket     // ticket of a query
 	data    []byte      // data that was written
 	lent    *lent       // nil: data is a copy
 	used    bool        // set by prune
-	strikes int         // number of consecutive processes that were lost at it
-	err     error       // why it is not repeated; a command without play is never repeated
+	strikes int         // number of consecutive processes that were lost during the command
+	err     error       // why the command is not repeated; a command without play is never repeated
 	// play repeats the command on a stream of the running process. dies[i] means that input i is not needed afterwards; play clears the
 	// entries of inputs that the command itself drops.
 	play func(r *replay, on core.Stream, dies []bool) error
@@ -50,7 +50,7 @@ func (e *entry) fault(err error) *core.NodeError {
 	return n
 }
 
-// journal holds, in order, the commands that made the live tensors.
+// journal holds, in order, the commands that computed the live tensors.
 type journal struct {
 	limit   int
 	entries []*entry
@@ -60,8 +60,8 @@ type journal struct {
 	gone    map[tensorID]error // lost tensors that the user has not freed, with a *core.NodeError or a core.ErrStale
 	over    []*lent            // lent memory to be returned
 	lends   map[tensorID]bool  // live tensors of lent memory
-	// The size after the last prune, to decide when pruning is worthwhile again; or pruning is due because lent memory may be
-	// returned.
+	// left and leftBytes are the size after the last prune, which determines when to prune again. If due is set, the journal is pruned
+	// anyway, because lent memory may be returned.
 	left, leftBytes int
 	due             bool
 }

@@ -25,7 +25,7 @@ func (d *device) StopProfile(ctx context.Context) (*core.Profile, error) {
 	return x.StopProfile(ctx)
 }
 
-// profiling returns the profiling extension of the current process, or an error with the reason why there is none.
+// profiling returns the profiling extension of the current process, or an error that says why there is no such extension.
 func (d *device) profiling() (core.Profiling, error) {
 	if err := d.usable(); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ type definition struct {
 	p    *program.Program
 	id   core.ProgramID // on the running process; guarded by Backend.world
 	open bool           // not yet undefined; guarded by Backend.mu
-	err  error          // why it is lost, or nil; guarded by Backend.mu
+	err  error          // why the program is lost, or nil; guarded by Backend.mu
 }
 
 // programs is core.Programs of a device.

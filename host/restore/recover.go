@@ -278,7 +278,7 @@ func (r *replay) free(e *entry, ins, outs *device, dies []bool) error {
 	return r.at[outs].Submit(nil, ids)
 }
 
-// leave abandons a command permanently. Its failure is reported.
+// leave abandons a command permanently. The failure of the command is reported.
 func (r *replay) leave(e *entry, n *core.NodeError) {
 	e.err, e.play = n, nil
 	r.b.mu.Lock()
@@ -287,7 +287,8 @@ func (r *replay) leave(e *entry, n *core.NodeError) {
 	r.skip(e, n)
 }
 
-// skip omits a command. Its results are missing because of err, or because the command cannot be repeated if err is nil.
+// skip omits a command. If err is not nil, it is the reason why the results of the command are missing. A nil err means that the command
+// cannot be repeated.
 func (r *replay) skip(e *entry, err error) {
 	if n, ok := err.(*core.NodeError); ok {
 		for i := range e.outs {

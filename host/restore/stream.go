@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// stream is a core.Stream that is reopened on the next process when one is lost.
+// stream is a core.Stream that is reopened on the next process when the present process is lost.
 type stream struct {
 	d *device
 
@@ -115,7 +115,7 @@ func (s *stream) fail(n *core.NodeError) {
 	}
 }
 
-// known returns ids without the lost tensors, and removes the lost ones from gone.
+// known returns ids without the lost tensors, and removes the lost tensors from gone.
 func (j *journal) known(ids []tensorID) []tensorID {
 	if len(j.gone) == 0 {
 		return ids

@@ -16,7 +16,7 @@ type ticket struct {
 
 	// Guarded by Backend.mu.
 	inner core.Ticket
-	epoch int // epoch of inner; -1: there is no inner yet
+	epoch int // epoch of inner; -1: inner is not set yet
 	entry *entry
 	open  bool // no Wait has completed
 }
@@ -85,7 +85,7 @@ func (t *ticket) Wait(ctx context.Context) error {
 		t.s.proven = max(t.s.proven, t.entry.number)
 	}
 	b.mu.Unlock()
-	if left { // it was requested again, but no goroutine waits for it
+	if left { // the read was requested again, but no goroutine waits for it
 		_ = inner.Wait(ended)
 	}
 	return err
@@ -101,7 +101,7 @@ var ended = func() context.Context {
 // event is a position in a stream. After a replay it represents the end of the replay.
 type event struct {
 	s      *stream
-	number uint64 // number of the last command before it
+	number uint64 // number of the last command before the event
 	inner  core.Event
 	epoch  int // epoch of inner
 }
@@ -170,7 +170,7 @@ func (s *stream) Wait(ce core.Event) error {
 	defer b.world.RUnlock()
 	return s.send(func() error {
 		if epoch, _, _ := b.state(); e.epoch != epoch {
-			return nil // a replay took place after it
+			return nil // a replay took place after the event
 		}
 		return follow(s.inner, e.inner)
 	}, func(*journal) {})

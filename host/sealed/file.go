@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// ErrMismatch is the error for content with another hash than requested.
+// ErrMismatch is the error for content whose hash is not the requested hash.
 var ErrMismatch = errors.New("sha256 differs")
 
 // File is checked content, ready to be executed or loaded.
@@ -36,7 +36,7 @@ func newFile(path, dir string, release func() error) *File {
 	return &File{path, dir, sync.OnceValue(release)}
 }
 
-// How is the way the content is used.
+// How says how the content is used.
 type How int
 
 // The ways.
@@ -48,9 +48,9 @@ const (
 // Open reads the file at path once, and returns that content if its sha256 is want (hex, any case); else the error wraps
 // ErrMismatch. The executed file is
 //
-//   - on Linux a sealed copy in memory or, for scripts and for what a dynamic loader takes, a copy in a folder that is open to the
-//     user alone; a program or object that looks for libraries beside itself ($ORIGIN) is copied with the files there,
-//     which are not checked because their hashes are unknown (Tree checks them);
+//   - on Linux a sealed copy in memory or, for scripts and for objects of a dynamic loader, a copy in a folder that is open to the user
+//     alone; a program or object that looks for libraries beside itself ($ORIGIN) is copied with the files there, which are not checked
+//     because their hashes are unknown (Tree checks them);
 //   - on Windows the file itself, held open so that nobody can write, rename or remove it before Close;
 //   - elsewhere a copy in a folder that is open to the user alone.
 func Open(path, want string, how How) (*File, error) { return openFile(path, want, how, true) }

@@ -16,7 +16,7 @@ const (
 	folderPrefix = "burn-exec-"
 	lockName     = "lock"
 	contentName  = "content"
-	// sweepAge protects folders that another process is just creating from the sweep.
+	// sweepAge is the age below which the sweep keeps a folder, because another process may still be creating it.
 	sweepAge = 10 * time.Second
 )
 
@@ -27,7 +27,7 @@ type folder struct {
 	lock *os.File
 }
 
-// newFolder returns a folder, and removes those that dead processes of this user left.
+// newFolder returns a folder, and removes the folders that dead processes of this user left.
 func newFolder() (*folder, error) {
 	base, err := execBase()
 	if err != nil {
@@ -62,7 +62,7 @@ func (f *folder) remove() error {
 	return errors.Join(err, os.RemoveAll(f.dir))
 }
 
-// execBase returns the first of the folders for temporary and for cached files that programs can be executed from.
+// execBase returns the folder for temporary files or, if programs cannot be executed from it, the folder for cached files.
 func execBase() (string, error) {
 	tried := []string{os.TempDir()}
 	if !noExec(tried[0]) {

@@ -24,9 +24,9 @@ type Item struct {
 	Executable bool
 }
 
-// Tree copies the items of dir into a folder that is open to this user alone, hashing the bytes as they are copied, and returns the
-// copy of program, one of the items. An item with other content is an ErrMismatch. Other files in dir are not copied. The copies
-// stay until Close; copies of a process that died are removed when the next tree or file is sealed.
+// Tree copies the items of dir into a folder that is open to this user alone, and hashes the bytes as they are copied. It returns the copy
+// of program, which is one of the items. An item with other content is an ErrMismatch. Other files in dir are not copied. The copies stay
+// until Close; copies of a process that died are removed when the next tree or file is sealed.
 func Tree(dir, program string, items []Item) (*File, error) {
 	to, err := newFolder()
 	if err != nil {
@@ -67,8 +67,8 @@ func copyItem(to, from string, it Item) error {
 	return copyTo(to, src, from, it)
 }
 
-// copyTo copies src, the file at from, to a new file. It returns ErrMismatch if the copied bytes do not have the hash of it, and another error if they
-// are not as many as it says.
+// copyTo copies src, the file at from, to a new file. It returns ErrMismatch if the hash of the copied bytes is not it.SHA256, and another
+// error if their number is not it.Size.
 func copyTo(to string, src *os.File, from string, it Item) error {
 	if _, err := src.Seek(0, io.SeekStart); err != nil {
 		return err

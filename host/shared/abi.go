@@ -144,7 +144,7 @@ func headOf[T any]() head {
 // pointer converts an address outside the Go heap, or inside an arena that is kept alive, to a pointer.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
-// load returns a copy of a struct of the other side: the fields that both sides know, with zeros in the others.
+// load returns a copy of a struct of the other side: the fields that both sides know, with zeros in all other fields.
 func load[T any](address uintptr) (t T) {
 	if address == 0 {
 		return t

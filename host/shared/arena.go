@@ -2,7 +2,7 @@ package shared
 
 import "unsafe"
 
-// arena holds the structs of one call. They do not move. They are valid until reset, as long as the arena is kept alive.
+// arena holds the structs of one call. The structs do not move, and are valid until reset, as long as the arena is kept alive.
 type arena struct {
 	blocks [][]uint64
 	at     int // the block that is being filled

@@ -7,5 +7,5 @@
 // static executable leave it out, and run shared objects as processes (host.Options.Carrier).
 //
 // A crash of a shared object ends the process that loaded it. Serve runs a shared object in a separate process instead. This package must
-// not search for files or decide which ones are trusted: package host does.
+// not search for files or decide which files are trusted: package host does.
 package shared

@@ -70,7 +70,7 @@ func (d *driver) Close() error {
 	return nil
 }
 
-// describe reads the claims of a device, and numbers those that this program knows.
+// describe reads the claims of a device, and numbers the claims that this program knows.
 func (v *device) describe() {
 	c := load[cCapabilities](tell(v.api.capabilities, v.handle))
 	v.caps = &core.Capabilities{Types: dtype.Set(c.types), Emulated: dtype.Set(c.emulated), Ops: map[string]core.OpCapability{},

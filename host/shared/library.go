@@ -52,8 +52,8 @@ func open(path string) (*library, error) {
 	return l, nil
 }
 
-// table returns the functions of a library. If the library supports only an older version, table queries that one, so that the error can
-// name it.
+// table returns the functions of a library. If the library supports only an older version, table queries that version, so that the error
+// can name it.
 func table(main uintptr) (cAPI, error) {
 	for version := uintptr(abiVersion); version > 0; version-- {
 		address := invoke(main, version)

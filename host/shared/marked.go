@@ -51,7 +51,7 @@ func (q *marked) Record() (engine.Mark, error) {
 	return &mark{q: q, at: *at}, nil
 }
 
-// Await implements engine.Asynchronous. There is nothing to wait for in a closed queue.
+// Await implements engine.Asynchronous. If the queue is closed, there is nothing to wait for.
 func (q *marked) Await(em engine.Mark) error {
 	m, ok := em.(*mark)
 	if !ok {

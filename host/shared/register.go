@@ -12,8 +12,8 @@ import (
 
 func init() { host.RegisterLoader(Open) }
 
-// Serve runs the shared object at path as the plugin process that a host has started (host.Options.Carrier), until the host ends it or ends
-// itself. If the file does not have the name of a plugin, the plugin is served under the file's name, because a plugin that is started by
+// Serve runs the shared object at path as the plugin process that a host has started (host.Options.Carrier), until the host stops it or
+// exits. If the file does not have the name of a plugin, the plugin is served under the file's name, because a plugin that is started by
 // path may have any name.
 func Serve(path string) error {
 	base := filepath.Base(path)

@@ -31,8 +31,8 @@ type Admission struct {
 // Admitted is an installed plugin that may be started.
 type Admitted struct {
 	Manifest *manifest.Manifest // the manifest that was installed
-	Files    []File             // all of its files; the caller must check their content
-	Archive  string             // digest of the archive that they came in
+	Files    []File             // all files of the plugin; the caller must check their content
+	Archive  string             // digest of the archive that contained the files
 }
 
 func (a Admission) lockFile() string {
@@ -43,7 +43,7 @@ func (a Admission) lockFile() string {
 }
 
 // Locked returns the version of a plugin in the lock in force, or else in the lock of the store. It returns "" if neither lock contains the
-// plugin, or if a lock that it searches cannot be read. The lock in force is LockFile, or by default the one that LockFileOf names.
+// plugin, or if a lock that it searches cannot be read. The lock in force is LockFile, or by default the lock that LockFileOf names.
 func (a Admission) Locked(plugin string) string {
 	address, err := ParseAddress(plugin)
 	if err != nil {
@@ -61,8 +61,9 @@ func (a Admission) Locked(plugin string) string {
 	return ""
 }
 
-// LockedName searches the lock in force and the lock of the store for a plugin with a name, from any author. It returns the path of the lock
-// and the address of the plugin, or "" if neither contains one. A lock that cannot be read counts as containing every name.
+// LockedName searches the lock in force and the lock of the store for a plugin with a name, from any author. It returns the path of the
+// lock and the address of the plugin, or "" if neither lock contains such a plugin. A lock that cannot be read counts as containing every
+// name.
 func (a Admission) LockedName(name string) (lock, plugin string) {
 	for _, path := range []string{a.lockFile(), ownLock(a.Dir)} {
 		l, err := ReadLock(path)
@@ -83,10 +84,10 @@ func (a Admission) managed() bool {
 	return exists(filepath.Join(a.Dir, lockName)) || samePath(a.Dir, UserDir())
 }
 
-// Admit checks a build before it is started, using its receipt. A lock must contain the build. Its signature, if it has one, must be of a
-// key that is still trusted. The manifest must be the one that was installed. Admit returns nil and no error for a build without a receipt
-// that is in no lock, in a folder that burn never installed into. If the build may not be started, it returns a *Refusal, which contains
-// the remedy.
+// Admit checks a build before it is started, using its receipt. A lock must contain the build. If the build is signed, the key of the
+// signature must still be trusted. The manifest must be the manifest that was installed. If burn never installed into the folder, Admit
+// returns nil and no error for a build that has no receipt and is in no lock. If the build may not be started, it returns a *Refusal, which
+// contains the remedy.
 func (a Admission) Admit(id ID) (*Admitted, error) {
 	if err := id.check(); err != nil {
 		return nil, err
@@ -171,7 +172,7 @@ func (a Admission) locks() (*locks, error) {
 }
 
 // admit returns an error if the lock that decides has another version of the plugin: the lock in force, or else the lock of the store. It
-// returns an error if either has this version with other content. If managed, it also returns one if no lock that was used for an
+// returns an error if either has this version with other content. If managed, it also returns an error if no lock that was used for an
 // installation contains the build. A lock of the working folder chooses the version, but admits nothing until it was used for an
 // installation.
 func (l *locks) admit(b *Installed, managed bool, again string) error {
@@ -216,7 +217,7 @@ func (l *locks) note(id ID) {
 	_ = KnowLock(ctx, l.dir, l.inForce.File, false) // fails in a store that cannot be written, where no version can be removed either
 }
 
-// signed checks the signature of a receipt, if it has one.
+// signed checks the signature of a receipt. A receipt without a signature is accepted.
 func (a Admission) signed(id ID, r *Receipt, manifest, again string) error {
 	s := r.Signature
 	if s == nil {

@@ -101,7 +101,7 @@ func (t term) within(v string) bool {
 	return same(v, t.version, t.parts)
 }
 
-// caret returns the number of parts that must not change: those up to the first nonzero one.
+// caret returns the number of parts that must not change: the parts up to the first nonzero part.
 func (t term) caret() int {
 	n := numbers(t.version)
 	for i := range t.parts {

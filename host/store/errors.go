@@ -10,12 +10,12 @@ var (
 	ErrArchive   = errors.New("archive refused")    // attacks, damage, archives without a plugin
 	ErrUnsigned  = errors.New("not signed")         // there is no signature
 	ErrUntrusted = errors.New("signer not trusted") // unknown, expired, revoked, or not for this namespace
-	ErrSignature = errors.New("signature is wrong") // it belongs to another archive, or is forged
+	ErrSignature = errors.New("signature is wrong") // the signature belongs to another archive, or is forged
 	ErrLocked    = errors.New("differs from the lock")
 	ErrNotFound  = errors.New("not found")
 	ErrPlatform  = errors.New("wrong platform")
 	ErrExists    = errors.New("installed with other content")
-	ErrFormat    = errors.New("malformed") // of a file of this package: trust, lock, index, key
+	ErrFormat    = errors.New("malformed") // a file of this package cannot be parsed: trust, lock, index, key
 	ErrForeign   = errors.New("not safe from other users")
 	ErrChanged   = errors.New("changed by something other than burn")
 	ErrDowngrade = errors.New("older than what is in use")

@@ -14,7 +14,7 @@ import (
 )
 
 // extract unpacks an archive of size bytes into dir, an empty folder. It creates only regular files and folders, only inside dir, and
-// returns which files are executable. It returns ErrArchive if it refuses the archive.
+// returns which files are executable. If extract refuses the archive, the error is ErrArchive.
 func extract(f io.ReaderAt, size int64, dir string, l Limits) (map[string]bool, error) {
 	l = l.complete()
 	if size > l.Archive {
@@ -49,7 +49,7 @@ type extraction struct {
 	root       *os.Root
 	names      names
 	budget     *budget
-	executable map[string]bool // of each file
+	executable map[string]bool // whether each file is executable
 }
 
 func (x *extraction) tarGz(r io.Reader) error {

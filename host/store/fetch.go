@@ -21,9 +21,9 @@ type Fetcher struct {
 	Progress func(done, total int64) // called during a download; total is -1 if the server does not report it
 	Stall    time.Duration           // a download fails if no byte arrives for this time; 0: 60 seconds
 	Rate     int64                   // least average rate of a download, in bytes per second, in each interval of Stall; 0: 1024
-	Deadline time.Duration           // for a whole download; 0: 6 hours for archives and 2 minutes for other files
-	Index    *IndexPolicy            // for mirrors; nil: any index is accepted
-	Client   *http.Client            // nil: one that follows few redirects and none from https to http
+	Deadline time.Duration           // time limit of a whole download; 0: 6 hours for archives and 2 minutes for other files
+	Index    *IndexPolicy            // rules for the index of a mirror; nil: any index is accepted
+	Client   *http.Client            // nil: a client that follows few redirects, and none from https to http
 }
 
 // IsURL reports whether a source is fetched over the network.
@@ -97,7 +97,7 @@ func (f *Fetcher) URL(ctx context.Context, address string) (*Archive, error) {
 	return a, nil
 }
 
-// small reads a small file. It returns ErrNotFound if there is none.
+// small reads a small file. It returns ErrNotFound if the file does not exist.
 func (f *Fetcher) small(ctx context.Context, k tomlfile.Kind, address string) ([]byte, error) {
 	var b strings.Builder
 	quiet := *f
@@ -148,7 +148,7 @@ func (f *Fetcher) get(ctx context.Context, address string, limit int64, w io.Wri
 		return badArchive("download %s: %d bytes, want at most %d", address, resp.ContentLength, limit)
 	}
 	least := f.least(stall)
-	begin, before := time.Now(), int64(0) // of the interval
+	begin, before := time.Now(), int64(0) // start of the interval, and bytes received before it
 	body := &meter{r: resp.Body, tick: func(done int64) {
 		watchdog.Reset(stall)
 		if took := time.Since(begin); took >= stall {

@@ -69,7 +69,7 @@ func writeFile(path string, content []byte, mode os.FileMode) (err error) {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes renames in a folder durable. Windows has no such call, and needs none.
+// syncDir makes renames in a folder durable. Windows has no such call and does not need it.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

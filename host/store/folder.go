@@ -59,8 +59,8 @@ func HashFile(path string) (File, error) {
 	return File{filepath.Base(path), n, sum, info.Mode()&0o100 != 0}, err
 }
 
-// AllowedFolder returns the files of a folder of plugins that the user allowed, or nil if it is not allowed. changed means that the user
-// allowed it, but its content has changed since.
+// AllowedFolder returns the files of a folder of plugins that the user allowed, or nil if the folder is not allowed. changed means that the
+// user allowed it, but its content has changed since.
 func AllowedFolder(dir string) (files []File, changed bool, err error) {
 	st, err := ReadState(UserDir())
 	if err != nil {
@@ -99,7 +99,7 @@ func AllowFolder(ctx context.Context, dir, tree string) error {
 	})
 }
 
-// ForgetFolder revokes the permission for a folder, and reports whether it was allowed.
+// ForgetFolder revokes the permission for a folder, and reports whether the folder was allowed.
 func ForgetFolder(ctx context.Context, dir string) (was bool, err error) {
 	real, err := realPath(dir)
 	if errors.Is(err, os.ErrNotExist) {

@@ -143,8 +143,8 @@ func (p *IndexPlugin) Choose(c Constraint, platform string) (ID, *IndexVersion, 
 // MirrorPath returns the path of an archive in a mirror: HOST/NAMESPACE/NAME/VERSION/OS_ARCH.tar.gz, with slashes.
 func (id ID) MirrorPath() string { return id.slashed() + ArchiveExt }
 
-// WriteIndex rebuilds the index of the mirror in dir from the archives there. Each is opened and checked, and must be in the right folder.
-// Signatures are read but not checked; users of the mirror check them. With a key the index is signed, in index.toml.sig.
+// WriteIndex rebuilds the index of the mirror in dir from the archives there. Each archive is opened and checked, and must be in the right
+// folder. Signatures are read but not checked; users of the mirror check them. With a key the index is signed, in index.toml.sig.
 func WriteIndex(dir string, o IndexOptions) (*Index, error) {
 	x := &Index{Format: indexFormat}
 	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {

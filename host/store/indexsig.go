@@ -63,15 +63,15 @@ func (s *IndexSignature) Encode() []byte {
 type IndexPolicy struct {
 	Trust *Trust
 	Dir   string           // folder of the store, which records the newest index of each mirror
-	Stale bool             // accept an index that is expired, older than one seen before, or no longer signed: for an offline mirror
+	Stale bool             // accept an index that is expired, older than an index seen before, or no longer signed: for an offline mirror
 	Now   func() time.Time // nil: time.Now
 }
 
 // staleRemedy is the remedy in refusals that Stale lifts.
 const staleRemedy = "; for a mirror that is old on purpose, such as an offline copy, use --allow-stale or set mirror_stale"
 
-// check returns an error if the index of a mirror is older than one seen before, or if its signature is invalid. signature is nil for an
-// index without one, which is accepted from a mirror that never had a signature. check is called before the index is parsed; the function
+// check returns an error if the index of a mirror is older than an index seen before, or if its signature is invalid. signature is nil for
+// an unsigned index, which is accepted from a mirror that never had a signature. check is called before the index is parsed; the function
 // that it returns is called with the parsed index, and records it.
 func (p *IndexPolicy) check(base string, text, signature []byte) (accept func(context.Context, *Index) error, err error) {
 	st, err := ReadState(p.Dir)
@@ -139,7 +139,7 @@ func (s *IndexSignature) verify(k *Key, text []byte) error {
 	return nil
 }
 
-// fresh returns an error if a signed index has expired, or is older than a known one.
+// fresh returns an error if a signed index has expired, or is older than a known index.
 func (p *IndexPolicy) fresh(sig *IndexSignature, known []KnownMirror, now time.Time) error {
 	for _, k := range known {
 		switch {
@@ -158,7 +158,7 @@ func (p *IndexPolicy) fresh(sig *IndexSignature, known []KnownMirror, now time.T
 	return nil
 }
 
-// remember records the counter of an index for the namespaces in it for which its key is trusted.
+// remember records the counter of an index for each of its namespaces for which the key of the index is trusted.
 func (p *IndexPolicy) remember(ctx context.Context, base string, x *Index, key *Key, sig *IndexSignature) error {
 	if p.Dir == "" {
 		return nil
@@ -205,7 +205,7 @@ func (m *Mirror) place() string {
 // IndexOptions configure how an index is written.
 type IndexOptions struct {
 	Limits  Limits
-	Key     *PrivateKey // signs the index; nil: it is not signed
+	Key     *PrivateKey // signs the index; nil: the index is not signed
 	Expires time.Time   // zero: IndexLife after Now
 	Now     time.Time   // zero: now
 }
@@ -213,8 +213,8 @@ type IndexOptions struct {
 // IndexLife is the time for which an index is valid by default.
 const IndexLife = 90 * 24 * time.Hour
 
-// stamp sets the counter and the date of expiry of an index that replaces the one in dir. The counter is one more than the old one, and
-// at least the time in seconds, so that it also increases for a mirror that is rebuilt.
+// stamp sets the counter and the date of expiry of an index that replaces the one in dir. The counter is the old counter plus 1, and at
+// least the time in seconds, so that it also increases if the mirror is rebuilt.
 func (o IndexOptions) stamp(dir string, x *Index) error {
 	now := o.Now
 	if now.IsZero() {

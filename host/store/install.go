@@ -37,7 +37,7 @@ type InstallOptions struct {
 	Want     string               // NAME[@CONSTRAINT] that the archive must match; empty: any
 	Unsigned bool                 // allow an archive without signature
 	Upgrade  bool                 // the lock may be changed
-	Older    bool                 // allow a version that is older than the one in use
+	Older    bool                 // allow a version that is older than the version in use
 	Force    bool                 // replace an installed build of the same version
 	Keep     bool                 // keep other versions of the plugin
 	Extra    map[string]Hashes    // hashes for other platforms, to be locked too
@@ -49,7 +49,7 @@ type Result struct {
 	Package *Package
 	Key     *Key // nil: unsigned
 	Dir     string
-	Already bool     // it was installed before
+	Already bool     // the build was installed before
 	Removed []string // removed versions
 	Kept    []Kept   // other versions, which are in locks
 }
@@ -116,7 +116,7 @@ func (s *Store) Install(ctx context.Context, a *Archive, o InstallOptions) (*Res
 	return r, err
 }
 
-// check unpacks the archive into dir and returns an error if it may not be installed.
+// check unpacks the archive into dir and returns an error if the archive may not be installed.
 func (s *Store) check(ctx context.Context, a *Archive, dir, platform string, lock *Lock, o InstallOptions) (*Package, *Key, error) {
 	info, err := a.File.Stat()
 	if err != nil {
@@ -209,8 +209,8 @@ func (s *Store) allowed(p *Package, a *Archive, platform string, lock *Lock, o I
 	return lock.Check(p, signer)
 }
 
-// newer returns an error if a version is older than the one in use: the lock's version or, if the lock of the store has none, the newest
-// installed version.
+// newer returns an error if a version is older than the version in use: the version of the lock or, if the lock of the store does not
+// contain the plugin, the newest installed version.
 func (s *Store) newer(id ID, lock *Lock, upgrade bool) error {
 	used, where := "", lock.File
 	if e := lock.Find(id.Address); e != nil {

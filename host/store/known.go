@@ -40,9 +40,9 @@ func KnowLock(ctx context.Context, dir, path string, installed bool) error {
 	})
 }
 
-// holders returns, for each version of a plugin, a lock that contains it: another project's lock if there is one, else the store's, else
-// the lock in force. A lock of another project that does not exist or cannot be read counts as empty; the store's lock and the lock in
-// force must be readable.
+// holders returns, for each version of a plugin, a lock that contains it: the lock of another project if such a lock contains it, else the
+// lock of the store, else the lock in force. A lock of another project that does not exist or cannot be read counts as empty; the store's
+// lock and the lock in force must be readable.
 func (s *Store) holders(a Address) (map[string]string, error) {
 	st, err := ReadState(s.Dir)
 	if err != nil {

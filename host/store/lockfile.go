@@ -85,7 +85,7 @@ func (p *Locked) check() error {
 	return nil
 }
 
-// Find returns the entry of a plugin, nil when there is none.
+// Find returns the entry of a plugin, or nil if the lock does not contain the plugin.
 func (l *Lock) Find(a Address) *Locked {
 	for i := range l.Plugins {
 		if l.Plugins[i].Plugin == a.String() {
@@ -95,7 +95,7 @@ func (l *Lock) Find(a Address) *Locked {
 	return nil
 }
 
-// Check returns an error unless a package matches the lock's entry for its plugin, if there is one.
+// Check returns an error if the lock contains the plugin of a package and the package does not match the entry.
 func (l *Lock) Check(p *Package, signer string) error {
 	e := l.Find(p.ID.Address)
 	if e == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// Mirror opens a mirror: a folder, or an address that ends in one. If f.Index is set, the index must be accepted by this policy.
+// Mirror opens a mirror: a folder, or an address that names a folder. If f.Index is set, the index must be accepted by this policy.
 func (f *Fetcher) Mirror(ctx context.Context, base string) (*Mirror, error) {
 	m := &Mirror{base: strings.TrimSuffix(base, "/"), fetch: f}
 	text, err := m.small(ctx, tomlfile.Index, IndexName)
@@ -47,7 +47,7 @@ func IsMirror(path string) bool {
 	return err == nil && info.IsDir() && isMirror(path)
 }
 
-// Mirror is a folder of archives, on disk or behind a web server. Its index only lists the archives; their signatures authenticate them.
+// Mirror is a folder of archives, on disk or behind a web server. The index only lists the archives; signatures authenticate the archives.
 type Mirror struct {
 	Index *Index
 	base  string

@@ -15,7 +15,7 @@ var (
 // names checks the entries of an archive, which must not collide on any file system.
 type names struct {
 	limits Limits
-	seen   map[string]bool // whether an entry is a folder, by its name in lower case and by "=" and its exact name
+	seen   map[string]bool // whether an entry is a folder; keys: its name in lower case, and "=" followed by its exact name
 	count  int
 }
 
@@ -52,7 +52,7 @@ func (n *names) add(name string, dir bool) (string, error) {
 	return clean, n.enter(clean, dir)
 }
 
-// enter records a name, and returns an error if it collides with an earlier one. Folders may occur repeatedly.
+// enter records a name, and returns an error if the name collides with an earlier name. Folders may occur repeatedly.
 func (n *names) enter(name string, dir bool) error {
 	key := strings.ToLower(name)
 	was, ok := n.seen[key]

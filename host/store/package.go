@@ -18,7 +18,7 @@ type Package struct {
 	ID             ID
 	Manifest       manifest.Manifest
 	Archive        string // digest of the archive
-	Size           int64  // of the archive
+	Size           int64  // bytes of the archive
 	ManifestDigest string
 	Tree           string
 	Files          []File

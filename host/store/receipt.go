@@ -18,7 +18,7 @@ type Receipt struct {
 	Archive   string     `toml:"archive" json:"archive"` // digest
 	Tree      string     `toml:"tree" json:"tree"`
 	Installed time.Time  `toml:"installed" json:"installed"`
-	Signature *Signature `toml:"signed,omitempty" json:"signed,omitempty"` // nil: it was not signed
+	Signature *Signature `toml:"signed,omitempty" json:"signed,omitempty"` // nil: the archive was not signed
 	Files     []File     `toml:"file" json:"files"`
 }
 

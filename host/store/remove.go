@@ -73,7 +73,7 @@ type Kept struct {
 	Lock    string `json:"lock"` // path
 }
 
-// removeOthers removes the other versions of a plugin on its platform, except those that a lock holds.
+// removeOthers removes the other versions of a plugin on its platform, except versions that are in a lock.
 func (s *Store) removeOthers(id ID) (removed []string, kept []Kept, err error) {
 	all, err := s.List()
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Store) removeOthers(id ID) (removed []string, kept []Kept, err error) {
 	return removed, kept, nil
 }
 
-// HeldElsewhere returns those of builds that the locks of other projects hold.
+// HeldElsewhere returns the builds that are in locks of other projects.
 func (s *Store) HeldElsewhere(builds []Installed) ([]Kept, error) {
 	var kept []Kept
 	for _, b := range builds {

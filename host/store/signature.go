@@ -20,8 +20,8 @@ type Signature struct {
 	Version  string `toml:"version" json:"version"`
 	Platform string `toml:"platform" json:"platform"`
 	Archive  string `toml:"archive" json:"archive"`   // sha256:HEX of the archive's bytes
-	Manifest string `toml:"manifest" json:"manifest"` // of the manifest in it
-	Tree     string `toml:"tree" json:"tree"`         // of the unpacked files: see Tree
+	Manifest string `toml:"manifest" json:"manifest"` // sha256:HEX of the manifest in the archive
+	Tree     string `toml:"tree" json:"tree"`         // digest of the unpacked files: see Tree
 	Value    string `toml:"signature" json:"signature"`
 }
 
@@ -103,7 +103,7 @@ func ParseSignature(text []byte) (*Signature, error) {
 	return s, s.check()
 }
 
-// ReadSignature reads the signature beside an archive. It returns nil if there is none.
+// ReadSignature reads the signature beside an archive. It returns nil if there is no signature.
 func ReadSignature(archive string) (*Signature, error) {
 	text, err := read(tomlfile.Signature, archive+SignatureExt)
 	if os.IsNotExist(err) {

@@ -37,7 +37,7 @@ type KnownMirror struct {
 	Base    string `toml:"base"`
 	Space   string `toml:"namespace"` // HOST/NAMESPACE
 	Counter int64  `toml:"counter"`
-	Digest  string `toml:"digest"` // of the index
+	Digest  string `toml:"digest"` // digest of the index
 	Key     string `toml:"key"`    // id of the key that signed it
 }
 

@@ -19,8 +19,8 @@ import (
 type Store struct {
 	Dir      string
 	Trust    *Trust
-	LockFile string           // path of the burn.lock that applies to it
-	Limits   Limits           // of archives
+	LockFile string           // path of the burn.lock that applies to the store
+	Limits   Limits           // limits of archives
 	Waiting  func()           // called once if another process has locked the store; nil: no call
 	Now      func() time.Time // nil: time.Now
 }
@@ -82,7 +82,7 @@ type Installed struct {
 	Version  string            `json:"version"`
 	Platform string            `json:"platform"`
 	Dir      string            `json:"dir"`
-	Active   bool              `json:"active"` // package host uses it: it is the build for this platform of the locked version, or else of the newest
+	Active   bool              `json:"active"` // package host uses this build: it is for this platform, and of the locked version or else of the newest version
 	Manifest manifest.Manifest `json:"manifest"`
 	Receipt  *Receipt          `json:"receipt,omitempty"`
 	Err      error             `json:"-"` // why manifest or receipt cannot be read

@@ -32,7 +32,7 @@ type Trust struct {
 	Keys []Key  `toml:"key" json:"keys"`
 }
 
-// TrustFile returns where the trust file of this user is: trust.toml in the folder burn of the configuration directory.
+// TrustFile returns the path of this user's trust file: trust.toml in the folder burn of the configuration directory.
 func TrustFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -168,7 +168,7 @@ func (k *Key) State(now time.Time) string {
 	return "trusted"
 }
 
-// Find returns the key with an id, nil when there is none.
+// Find returns the key with an id, or nil if there is no such key.
 func (t *Trust) Find(id string) *Key {
 	for i := range t.Keys {
 		if t.Keys[i].ID == id {

@@ -87,7 +87,7 @@ func (s *Store) Verify(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// unexpected finds plugins in the top folder of the store, where no installation puts one.
+// unexpected finds plugins in the top folder of the store, where installations put no plugins.
 func (r *Report) unexpected(dir string) {
 	paths, err := os.ReadDir(dir)
 	if err != nil {

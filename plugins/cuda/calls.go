@@ -5,10 +5,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
-// calls are the functions of NVIDIA's driver that the backend calls. There are two implementations: *nv.Driver has all functions, without
-// cgo, and is the default; with the build tag cu, and cgo, the functions for devices, contexts, modules, memory, streams and events are
-// called through gorgonia.org/cu, and the functions for graphs, pinned memory and large shared memory, which it lacks, through *nv.Driver.
-// Both return the same errors, and the contracts are documented in package nv.
+// calls are the functions of the NVIDIA driver that the backend calls. The interface has two implementations. The default is *nv.Driver,
+// which has all functions and needs no cgo. The other implementation, with the build tag cu and cgo, calls the functions for devices,
+// contexts, modules, memory, streams and events through gorgonia.org/cu, and through *nv.Driver the functions that gorgonia.org/cu lacks:
+// for graphs, pinned memory and large shared memory. Both return the same errors, and the contracts are documented in package nv.
 type calls interface {
 	streams.Calls
 	Attribute(dev nv.Device, a nv.Attribute) (int, error)

@@ -17,7 +17,7 @@ type compiler struct {
 	nvrtc        *nv.NVRTC
 	architecture string
 	name         string
-	why          error // the error of compile if there is no compiler
+	why          error // the error of compile if no compiler was found
 }
 
 func newCompiler(libs *nv.Libraries, capability int, cache string) (compiler, error) {
@@ -63,7 +63,7 @@ func (c *compiler) remember(file string) {
 	}
 }
 
-// compile returns the module that a text compiles to. If the text itself is wrong, the error is ErrKernel.
+// compile compiles a text to a module. If the text itself is wrong, the error is ErrKernel.
 func (c *compiler) compile(text string) ([]byte, error) {
 	if c.nvrtc == nil {
 		return nil, c.why

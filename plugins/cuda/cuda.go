@@ -1,15 +1,16 @@
-// Package cuda is the backend for NVIDIA's GPUs: package sdk/gpu over NVIDIA's driver. The driver and its libraries are found when the
+// Package cuda is the backend for NVIDIA GPUs: package sdk/gpu over the NVIDIA driver. The driver and its libraries are found when the
 // backend is created: building needs none of them, and running needs only the driver. The backend has its own process,
 // cmd/burn-backend-cuda, because a fault of a kernel ends the process.
 //
 // The driver is called through purego or, with cgo and the build tag cu, through gorgonia.org/cu if that module has the function
-// (calls.go). `make plugins-cuda` builds the latter if headers of CUDA 12 are available. Both binaries start without a driver.
+// (calls.go). `make plugins-cuda` builds the plugin with gorgonia.org/cu if headers of CUDA 12 are available. Both binaries start without a
+// driver.
 //
-// Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
-// or T (powers of 1024). "tf32" is true or false: whether products and convolutions of f32 may round their factors to 10 bits of
-// mantissa, which is faster; false is the default. "plain" is true or false: whether kernels start one by one and each is waited for,
-// so that a fault names its node. "in_order" is true or false: whether the steps of programs never run at the same time. "cache" is the
-// folder of compiled kernels; "off" keeps none.
+// Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G or
+// T (powers of 1024). "tf32" is true or false: whether products and convolutions of f32 may round their factors to 10 bits of mantissa,
+// which is faster; false is the default. "plain" is true or false: whether kernels start one by one and the backend waits for each, so that
+// the error of a fault names the node. "in_order" is true or false: whether the steps of programs never run at the same time. "cache" is
+// the folder of compiled kernels; "off" keeps none.
 //
 // Variables of the environment: BURN_CUDA_HIDE lists libraries that are treated as missing (driver, nvrtc, cublaslt, cudnn, nccl), and
 // BURN_CUDA_PLAIN=1 is the option plain.

@@ -5,10 +5,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/library"
 )
 
-// erratum describes attention that some versions of cuDNN compute wrongly, and for which these versions are not used.
+// erratum describes attention that some versions of cuDNN compute wrongly. These versions are not used for such attention.
 type erratum struct {
 	from, to   int // first and last version of cuDNN with the fault
-	capability int // of the device; 0 means every device
+	capability int // compute capability of the device; 0 means every device
 	attention  func(a *gpu.Attention) bool
 	issue      string
 }

@@ -55,8 +55,8 @@ func (f *facts) target() template.Target {
 	return t
 }
 
-// architecture returns the architecture option for NVRTC: machine code if NVRTC knows the device, else the newest intermediate code that it
-// knows and the device accepts, which the driver compiles.
+// architecture returns the architecture option for NVRTC: machine code if NVRTC knows the device. Otherwise it is the newest intermediate
+// code that NVRTC knows and the device accepts; the driver compiles this code.
 func architecture(capability int, known []int) (string, error) {
 	if slices.Contains(known, capability) {
 		if capability == 90 {

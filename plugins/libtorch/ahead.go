@@ -7,8 +7,8 @@ import (
 )
 
 // Outside of programs a queue receives the nodes of a gradient one by one, in the order in which their rule records them. The queue holds
-// nodes back as long as they may become a gradient that torch computes by one operator. Whether it does so depends on the order of the
-// calls of its methods alone, and not on time, so that equal runs return equal bits.
+// nodes back as long as they may become a gradient that torch computes by one operator. Whether the queue holds a node back depends only on
+// the order of the calls of its methods, and not on time, so that equal runs return equal bits.
 
 // sequence is the gradient of a node as the nodes that its rule records.
 type sequence struct {
@@ -73,7 +73,7 @@ type waiting struct {
 	owned uint64
 }
 
-// attempt is a sequence whose first nodes are those that are held back.
+// attempt is a sequence whose first nodes are the nodes that are held back.
 type attempt struct {
 	*sequence
 	bound []*tensor // by the ids of the sequence
@@ -89,7 +89,7 @@ type ahead struct {
 	bound []*tensor // memory for attempts
 }
 
-// learn records the gradient of a node with operands in, so that it is found from then on.
+// learn records the gradient of a node with operands in, so that the queue finds this gradient from then on.
 func (a *ahead) learn(n *op.Node, in []op.Desc) {
 	if backwards[n.Op].run == nil || len(a.known) >= maxSequences {
 		return
@@ -126,7 +126,8 @@ func (q *queue) offer(h waiting) {
 	}
 }
 
-// accept adds a command to those that are held back, if they begin a sequence. The command that completes a sequence replaces them.
+// accept adds a command to the held-back commands, if together they begin a sequence. When a command completes a sequence, one command for
+// the sequence replaces all of them.
 func (q *queue) accept(h waiting) bool {
 	a := &q.ahead
 	at := len(a.held)
@@ -224,7 +225,8 @@ func (a *attempt) alone(all []waiting) bool {
 	return true
 }
 
-// group computes a sequence by its one operator, or its commands one by one if that fails or an operand was not computed.
+// group computes a sequence by its one operator. If the operator fails, or an operand was not computed, it computes the commands one by
+// one.
 func (q *queue) group(w *worker, c *command) {
 	fails := q.stopped.Load() || slices.ContainsFunc(c.in, func(t *tensor) bool { return t.failed || t.h == 0 })
 	fails = fails || w.compute(c, c.run) != nil

@@ -44,8 +44,8 @@ func (w *worker) sub(a, b val) val {
 	return w.addInt(a, b, -1)
 }
 
-// where calls torch's operator, which takes a branch for each element. If one of the two values is +0, it masks the bits of the other
-// instead, which is several times faster if the branches cannot be predicted.
+// where calls torch's operator, which takes a branch for each element. If one of the two values is +0, where masks the bits of the other
+// value instead, which is several times faster if the branches cannot be predicted.
 func where(w *worker) {
 	c, a, b := w.in[0], w.in[1], w.in[2]
 	s := w.n.Outputs[0].Shape

@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// backwards contains, by op of the forward pass, the gradients that torch computes by one operator. They apply to f32 and f64 only: the
-// gradient rules round 16-bit floats at places where torch's operators do not.
+// backwards contains, by op of the forward pass, the gradients that torch computes by one operator. These gradients apply to f32 and f64
+// only: the gradient rules round 16-bit floats at places where torch's operators do not.
 var backwards = map[op.Code]backward{
 	op.Gelu: {fits: wide, run: func(w *worker, g *found) {
 		g.only(w, opGeluBackward, g.dy(), g.x(0), func(t *torch.Thread) { t.Text(g.node.Attrs.Str("approximate")) })

@@ -121,7 +121,7 @@ func (w *worker) convert(a val, d dtype.DType) val {
 	return w.keep(h, err, d, a.s)
 }
 
-// to returns a if it has type d, and otherwise converts it.
+// to returns a if a has type d, and otherwise a converted to d.
 func (w *worker) to(a val, d dtype.DType) val {
 	if a.d == d {
 		return a

@@ -73,7 +73,8 @@ func (w *worker) steps(n *op.Node, in []op.Desc, known map[op.TensorID]val, next
 	}
 }
 
-// part computes a node, whose operands are in known, by its kernel or, if there is none, by its decomposition. It adds the results to known.
+// part computes a node, whose operands are in known, by its kernel or, if the op has no kernel, by its decomposition. It adds the results
+// to known.
 func (w *worker) part(p *op.Node, in []op.Desc, known map[op.TensorID]val, next func() op.TensorID, kept []torch.Handle) {
 	if w.err != nil {
 		return

@@ -117,7 +117,7 @@ func (w *worker) geluOfRows(x val) val {
 	return w.reshape(w.permute(y, []int{1, 0}), x.s)
 }
 
-// smallFactor returns the least proper factor of n above 1, or 0 if there is none below 64.
+// smallFactor returns the least proper factor of n above 1, or 0 if no such factor is below 64.
 func smallFactor(n int) int {
 	for f := 2; f < min(64, n); f++ {
 		if n%f == 0 {

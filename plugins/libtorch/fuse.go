@@ -13,7 +13,8 @@ import (
 // Gradients in a program are nodes that the rules of core/program/gradient have recorded: for a norm a dozen nodes, which torch computes by
 // one operator. To find them, fuse records the gradient of each node of the forward pass again, and searches the program for equal nodes.
 
-// fused is a node with its kernel. A node that replaces several nodes has the op of one of them, and the operands and results of all.
+// fused is a node with its kernel. A node that replaces several nodes has the op of one of them, and the operands and results of all of
+// them.
 type fused struct {
 	op.Node
 	run kernel
@@ -28,7 +29,7 @@ type backward struct {
 	// forward, if not nil, replaces the kernel of the forward node. It has additional results, which keeps describes; run reads them from
 	// found.kept.
 	forward kernel
-	whole   bool // whether run reads all operands of the node, also those that the rule does not read
+	whole   bool // whether run reads all operands of the node, also operands that the rule does not read
 	keeps   func(n *op.Node, in []op.Desc) []op.Desc
 }
 

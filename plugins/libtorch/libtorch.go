@@ -48,7 +48,7 @@ type settings struct {
 // buildTime is the time limit of the compilation of the shim.
 const buildTime = 10 * time.Minute
 
-// find returns the place of the torch to use. If the options name a compiler, find builds the shim if that torch needs one.
+// find returns the place of the torch to use. If the options name a compiler, find builds the shim if that torch needs a shim.
 func (s *settings) find() (torch.Place, error) {
 	place, err := s.search().Find()
 	if err != nil {

@@ -114,7 +114,7 @@ func variance(w *worker) {
 	w.out[0] = w.to(y, d.DType)
 }
 
-// triple is like call, for an operator with three results. It returns the first one.
+// triple is like call, for an operator with three results. It returns the first result.
 func (w *worker) triple(o *torch.Operator, d dtype.DType, s shape.Shape, f func(t *torch.Thread)) val {
 	if w.err != nil {
 		return val{0, d, s}
@@ -184,7 +184,7 @@ func (w *worker) positive(i int) bool {
 	return false
 }
 
-// operand returns an optional operand, expanded to s and in row-major order, or handle 0 if it is absent.
+// operand returns an optional operand, expanded to s and in row-major order, or handle 0 if the operand is absent.
 func (w *worker) operand(i int, s shape.Shape) val {
 	if i >= len(w.in) {
 		return val{}

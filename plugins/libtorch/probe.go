@@ -112,7 +112,8 @@ func probe(program string, place torch.Place, hide []string) (refusals, error) {
 	return found, fmt.Errorf("%d kernels ended the process that tried them", probeCrashes)
 }
 
-// ask runs one child, and adds the trials that failed to found and to those that q skips. If the child crashes, last is the trial that was running, if any.
+// ask runs one child. It adds the failed trials to found and to the trials that q skips. If the child crashes while a trial runs, last is
+// that trial.
 func ask(ctx context.Context, program string, q *question, found refusals) (last *trial, done bool, err error) {
 	text, err := json.Marshal(q)
 	if err != nil {
@@ -211,8 +212,8 @@ func (r refusals) known() bool {
 	return true
 }
 
-// memory returns the path of the file in which findings are kept, or "" if it cannot be determined. The name contains a hash of everything
-// that the findings depend on.
+// memory returns the path of the file in which findings are kept, or "" if the path cannot be determined. The name contains a hash of
+// everything that the findings depend on.
 func memory(program string, place torch.Place, hide []string) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

@@ -64,12 +64,12 @@ type command struct {
 	in    []*tensor
 	out   []*tensor
 	data  []byte     // source of doUpload, destination of doFetch
-	done  func()     // of doUpload: called when data has been read
-	on    *mark      // of doAwait: the position to wait for
-	plan  *plan      // of doPlan
+	done  func()     // for doUpload: called when data has been read
+	on    *mark      // for doAwait: the position to wait for
+	plan  *plan      // for doPlan: the plan to run
 	spans *[]span    // for doPlan: receives the times of steps; may be nil
-	run   kernel     // of doGroup
-	parts []*command // of doGroup: the commands that it replaces, which hold the tensors
+	run   kernel     // for doGroup: the kernel of the sequence
+	parts []*command // for doGroup: the commands that this command replaces, which hold the tensors
 	err   error      // valid when the command is done
 }
 
@@ -80,7 +80,8 @@ func newQueue(d *device) (*queue, error) {
 	return q, nil
 }
 
-// push appends a command to the queue, after those that are held back. The tensors of the command stay alive until it is done.
+// push appends a command to the queue, after the commands that are held back. The tensors of the command stay alive until the command is
+// done.
 func (q *queue) push(c *command) {
 	q.unhold()
 	c.retain()
@@ -263,7 +264,7 @@ func (q *queue) discard(hs ...torch.Handle) {
 	}
 }
 
-// work executes commands until the queue is closed. Its goroutine stays locked to its thread, which ends with it.
+// work executes commands until the queue is closed. The goroutine of work stays locked to its thread, which ends with the goroutine.
 func (q *queue) work() {
 	runtime.LockOSThread()
 	defer close(q.ended)
@@ -316,13 +317,13 @@ func (q *queue) run(w *worker, c *command) {
 		c.done()
 	case doFetch:
 		if c.err = w.fetch(c.data, c.in[0]); stopped && c.err == errPoisoned {
-			c.err = core.ErrClosed // the command of its operand may have been canceled, which nobody reports
+			c.err = core.ErrClosed // the command that creates an operand may have been canceled, which nobody reports
 		}
 		c.data = nil
 	case doPlan:
 		c.err = w.program(c, q.stopped.Load)
 	case doAwait:
-		_ = c.on.Wait() // its own stream reports its failures
+		_ = c.on.Wait() // the stream of the mark reports its failures
 	case doGroup:
 		q.group(w, c)
 		return
@@ -341,7 +342,7 @@ func (q *queue) run(w *worker, c *command) {
 	w.drop(c)
 }
 
-// drop ends the uses of a command's tensors by the command, which is done.
+// drop ends the uses of tensors by a command that is done.
 func (w *worker) drop(c *command) {
 	for _, list := range [...][]*tensor{c.in, c.out} {
 		for _, t := range list {

@@ -56,7 +56,7 @@ func sum(w *worker) {
 	w.out[0] = w.in[0]
 }
 
-// last returns x with the given axes, at least one, moved to the end and merged into one.
+// last returns x with the given axes, at least one, moved to the end and merged into one axis.
 func (w *worker) last(x val, axes []int) val {
 	var order []int
 	for i := range x.s {
@@ -153,8 +153,8 @@ func (w *worker) outerOfAny(o *torch.Operator, x val, axes []int, s shape.Shape)
 	})
 }
 
-// zeros reports whether y contains floats in host memory and one of them is zero. Its sign may be wrong, because torch returns either one of
-// two zeros of different sign.
+// zeros reports whether y contains floats in host memory and one of them is zero. The sign of such a zero may be wrong, because torch
+// returns either one of two zeros of different sign.
 func (w *worker) zeros(y val) bool {
 	i, ok := bitsOf[y.d]
 	if !ok || w.err != nil || !w.dev.reads || y.s.Size() == 0 {

@@ -34,7 +34,8 @@ func trials() []trial {
 	return all
 }
 
-// sample returns a small node of an op, and its operands. d is the type of its first operand or, if it has no operand, of its result.
+// sample returns a small node of an op, and its operands. d is the type of the node's first operand or, if the node has no operand, of its
+// result.
 func sample(code op.Code, d dtype.DType) (op.Node, []op.Desc, error) {
 	t := func(dims ...int) op.Desc { return op.DescOf(d, dims...) }
 	m, axes, axis := t(2, 3), op.Ints("axes", 1), op.Int("axis", 1)
@@ -109,7 +110,8 @@ func sample(code op.Code, d dtype.DType) (op.Node, []op.Desc, error) {
 	return node, n.in, err
 }
 
-// try runs a kernel once and returns its error. The operands are ones, but indices, and all operands of ops with indices, are zeros.
+// try runs a kernel once and returns its error. All operands are ones, except indices and all operands of ops with indices, which are
+// zeros.
 func (w *worker) try(code op.Code, d dtype.DType) error {
 	node, in, err := sample(code, d)
 	if err != nil {

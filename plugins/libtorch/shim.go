@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// shims contains the addresses of functions of torch that accept numbers, which the dispatcher does not, or that borrow their arguments,
-// which is faster. An address is 0 if the function is missing.
+// shims contains the addresses of functions of torch that accept numbers, which the dispatcher does not accept, or that are faster because
+// they borrow their arguments. An address is 0 if the function is missing.
 type shims struct {
 	add           uintptr
 	convolution   uintptr

@@ -9,17 +9,17 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// tensor is the engine's value: a tensor of torch, which exists once its queue has executed the command that creates it. It owns its handles,
-// which are deleted when neither the engine nor a command uses the tensor any more.
+// tensor is the engine's value: a tensor of torch, which exists once its queue has executed the command that creates it. The value owns the
+// handles, which are deleted when neither the engine nor a command uses the tensor any more.
 type tensor struct {
 	desc  op.Desc
-	queue *queue       // the queue that creates it; nil for memory of the caller
+	queue *queue       // the queue that creates the tensor; nil for memory of the caller
 	users atomic.Int32 // number of uses by the engine and by commands
 	h     torch.Handle // written by the thread of queue, before its command is done
 	// failed reports that the command that creates the tensor failed. It is written together with h.
 	failed bool
-	// lost reports that it failed because its stream, or that of an operand, was closed first: the engine does not know it. It is written
-	// together with h.
+	// lost reports that the command failed because its stream, or the stream of an operand, was closed first. The engine does not know of
+	// such a failure. lost is written together with h.
 	lost bool
 	// finite says whether the elements are finite: 0 unknown, 1 all are, 2 some may not be.
 	finite atomic.Int32
@@ -37,7 +37,7 @@ func newTensor(d op.Desc, q *queue) *tensor {
 
 func (t *tensor) retain() { t.users.Add(1) }
 
-// drop releases one use, and reports whether it was the last one. If so, the caller must delete the handles.
+// drop releases one use, and reports whether no use is left. If so, the caller must delete the handles.
 func (t *tensor) drop() bool { return t.users.Add(-1) == 0 }
 
 // handles returns all handles of the tensor.

@@ -7,7 +7,8 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// Replacements for operators with lists as arguments, which cannot be called in torch 2.9. They are slower and have the same results.
+// Replacements for operators with lists as arguments, which cannot be called in torch 2.9. The replacements are slower and have the same
+// results.
 
 var (
 	opShl = aten("bitwise_left_shift.Tensor")

@@ -45,7 +45,7 @@ func newDevice(c calls.Device, m []ir.MMA, patience time.Duration) (*device, err
 	return d, nil
 }
 
-// targetOf returns the target that templates build for. Simdgroups are used if they have 32 threads, as on all of Apple's GPUs.
+// targetOf returns the target that templates build for. Simdgroups are used if they have 32 threads, as on all Apple GPUs.
 func targetOf(f calls.Facts, width int) template.Target {
 	words := dtype.SetOf(dtype.F32, dtype.I32, dtype.U32)
 	t := template.Target{Subgroup: 1, Threads: 1024, Units: 16, Blocks: 4, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16, Shared: min(f.Shared, 32<<10),

@@ -21,8 +21,9 @@ func hidden(part string) bool {
 	return slices.Contains(strings.Split(os.Getenv("BURN_METAL_HIDE"), ","), part)
 }
 
-// matrices returns the matrix instructions that kernels use on a device, or an error that says why there are none. Apple does not document
-// which thread holds which element of a simdgroup matrix, nor how exact products are; a product with known results shows both.
+// matrices returns the matrix instructions that kernels use on a device, or an error that says why kernels use no matrix instructions.
+// Apple does not document which thread holds which element of a simdgroup matrix, nor how exact products are; a product with known results
+// shows both.
 func matrices(d calls.Device) (m []ir.MMA, err error) {
 	for _, family := range d.Facts().Families {
 		if all := dialect.MetalMatrices(family); len(all) > 0 {
@@ -74,7 +75,7 @@ func matrixFactors() (a, b [64]float32) {
 	return a, b
 }
 
-// trial limits the time of the product. If it takes longer, the device is used without matrices.
+// trial limits the time of the product. If the product takes longer, the device is used without matrices.
 const trial = 20 * time.Second
 
 // tryMatrices runs matrixText on matrixFactors, and returns the contents of the second buffer.

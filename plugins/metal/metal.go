@@ -1,12 +1,12 @@
 // Package metal is the backend for GPUs of Macs: package sdk/gpu over a driver that calls Metal through the interfaces of package calls.
-// Kernels are texts in Metal's language that the system compiles when they are needed; Metal is called without cgo. It runs in a process of
-// its own, cmd/burn-backend-metal. Nobody has run it on a Mac yet: docs/METAL.md lists what was tested without one.
+// Kernels are texts in Metal's language that the system compiles when they are needed; Metal is called without cgo. The backend runs in a
+// process of its own, cmd/burn-backend-metal. Nobody has run it on a Mac yet: docs/METAL.md lists what was tested without a Mac.
 //
-// Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
-// or T (powers of 1024). "plain" is true or false: whether each kernel is waited for, so that a fault names its node. "patience" is how
-// long work may take before the device counts as lost, two minutes by default. "cache" is the folder of texts of kernels; "off" keeps none.
-// BURN_METAL_HIDE in the environment lists parts of Metal that count as missing: with mps, burn's own kernels compute all products, also
-// those that Metal Performance Shaders could compute; with matrices, kernels use no simdgroup matrices.
+// Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G or
+// T (powers of 1024). "plain" is true or false: whether the backend waits for each kernel, so that the error of a fault names the node.
+// "patience" is how long work may take before the device counts as lost, two minutes by default. "cache" is the folder of texts of kernels;
+// "off" keeps none. BURN_METAL_HIDE in the environment lists parts of Metal that count as missing: with mps, burn's own kernels compute all
+// products, also those that Metal Performance Shaders could compute; with matrices, kernels use no simdgroup matrices.
 package metal
 
 import (

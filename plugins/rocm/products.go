@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
-// ltClasses are the alignments for which algorithms of hipBLASLt are requested. Its header names no alignment; 16 bytes are the widest
-// access of a kernel.
+// ltClasses are the alignments for which algorithms of hipBLASLt are requested. The header of hipBLASLt names no alignment; 16 bytes are
+// the widest access of a kernel.
 var ltClasses = []library.Class{{Align: 16, Most: 3}}
 
 // ltRefuses returns an error for activations that hipBLASLt computes differently from burn: its relu is v_max_f32

@@ -1,12 +1,14 @@
-// Package rocm is the backend for AMD's GPUs: package sdk/gpu over HIP, the runtime of ROCm 5.2 to 7. The runtime and its compiler are
-// found when the backend is opened; building needs none of them. It runs in its own process, cmd/burn-backend-rocm, as a fault of a
-// kernel ends the process in which it happens. That process starts itself as children (package child): one child tries each library
-// before the process itself loads the runtime, and others compile, as hiprtc ends its process if it finds a device that it does not know.
+// Package rocm is the backend for AMD GPUs: package sdk/gpu over HIP, the runtime of ROCm 5.2 to 7. The runtime and its compiler are found
+// when the backend is opened; building needs neither. The backend runs in its own process, cmd/burn-backend-rocm, because a fault of a
+// kernel ends the process in which it happens. That process starts itself as children (package child): one child tries each library before
+// the process itself loads the runtime. Other children compile, because hiprtc ends the process that calls it if it finds a device that it
+// does not know.
 //
-// Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
-// or T (powers of 1024). "plain" is true or false: whether kernels start one by one and each is waited for, so that a fault names its
-// node. "in_order" is true or false: whether the steps of programs never run at the same time. "cache" is the folder of compiled kernels;
-// "off" keeps none. "tf32" is true or false: whether hipBLASLt may round the factors of products of f32 to 10 bits of mantissa.
+// Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G or
+// T (powers of 1024). "plain" is true or false: whether kernels start one by one and the backend waits for each, so that the error of a
+// fault names the node. "in_order" is true or false: whether the steps of programs never run at the same time. "cache" is the folder of
+// compiled kernels; "off" keeps none. "tf32" is true or false: whether hipBLASLt may round the factors of products of f32 to 10 bits of
+// mantissa.
 //
 // Variables of the environment: BURN_ROCM_HIDE lists libraries that are treated as missing (hip, hiprtc, hipblaslt, rocblas, miopen), and
 // BURN_ROCM_PLAIN=1 is the option plain.

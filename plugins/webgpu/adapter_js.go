@@ -13,7 +13,7 @@ import (
 // browser implements webgpu.API.
 type browser struct{}
 
-// Adapters implements webgpu.API: a browser returns one adapter, the one that it considers best.
+// Adapters implements webgpu.API: a browser returns one adapter, which it considers the best.
 func (browser) Adapters(context.Context) ([]webgpu.Adapter, error) {
 	g := js.Global().Get("navigator").Get("gpu")
 	if falsy(g) {

@@ -18,7 +18,7 @@ type device struct {
 	fault    js.Func
 	bytes    js.Value // a Uint8Array through which data is written
 
-	mu     sync.Mutex // guards the fields below; it is never held during a wait
+	mu     sync.Mutex // guards the fields below; mu is never held during a wait
 	lost   error
 	faults []error // faults since the last check
 	closed bool
@@ -160,7 +160,7 @@ func (d *device) NewPipeline(text, entry string, storage, uniform int) (webgpu.P
 		d.layouts[[2]int{storage, uniform}] = l
 	}
 	if !made.IsUndefined() {
-		v, e := await(made) // also after a fault, as nothing else handles its rejection
+		v, e := await(made) // also after a fault, as nothing else handles a rejection of the promise
 		p.v = v
 		if err == nil && e != nil {
 			err = fmt.Errorf("%w: %w", core.ErrKernel, e)

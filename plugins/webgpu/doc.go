@@ -5,7 +5,7 @@
 // It is in the root module, as it needs nothing but the standard library, and a page imports it beside plugins/cpu.
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on the device; "plain" is true or false:
-// whether each kernel is waited for, so that a fault names its node.
+// whether the backend waits for each kernel, so that the error of a fault names the node.
 package webgpu
 
 // Name is the name that the backend is registered under.

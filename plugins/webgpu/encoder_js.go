@@ -29,7 +29,7 @@ func (b *buffer) Read(dst []byte, offset int64) error {
 // Destroy implements webgpu.Buffer.
 func (b *buffer) Destroy() { b.v.Call("destroy") }
 
-// encoder implements webgpu.Encoder: consecutive launches share one pass, in which each launch sees the writes of earlier ones.
+// encoder implements webgpu.Encoder: consecutive launches share one pass, in which each launch sees the writes of earlier launches.
 type encoder struct {
 	v, pass js.Value // pass is undefined outside of a pass
 }

@@ -1,12 +1,12 @@
-// Package wgpu is the backend for every GPU with Vulkan, Metal or Direct3D 12: package sdk/gpu over the driver for WebGPU
-// (sdk/gpu/webgpu), whose calls go to wgpu-native. That library is found when the backend is opened: it is the file that
-// BURN_WGPU_LIBRARY names, or else a file in the folder of the plugin, or else the file that the loader of the system finds. It runs in
-// its own process, cmd/burn-backend-wgpu, because the library ends the process when a driver fails.
+// Package wgpu is the backend for every GPU with Vulkan, Metal or Direct3D 12: package sdk/gpu over the driver for WebGPU (sdk/gpu/webgpu),
+// whose calls go to wgpu-native. That library is found when the backend is opened: it is the file that BURN_WGPU_LIBRARY names, or else a
+// file in the folder of the plugin, or else the file that the loader of the system finds. The backend runs in its own process,
+// cmd/burn-backend-wgpu, because the library ends the process when a driver fails.
 //
-// Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
-// or T (powers of 1024). "plain" is true or false: whether each kernel is waited for, so that a fault names its node. "patience" is how
-// long work may take before the device counts as lost, two minutes by default. "cache" is the folder of results of probes; "off" keeps
-// none.
+// Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G or
+// T (powers of 1024). "plain" is true or false: whether the backend waits for each kernel, so that the error of a fault names the node.
+// "patience" is how long work may take before the device counts as lost, two minutes by default. "cache" is the folder of results of
+// probes; "off" keeps none.
 package wgpu
 
 import (

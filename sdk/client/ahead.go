@@ -8,9 +8,9 @@ import (
 )
 
 // ahead prefetches small outputs of programs: when the first output of a run is read, the outputs that were read after the previous run are
-// requested too. So all outputs of a model cost one round trip. Callers of its methods hold the mutex of the stream.
+// requested too. Reading all outputs of a model then costs one round trip. Callers of the methods of ahead hold the mutex of the stream.
 type ahead struct {
-	readSizes map[uint64][]int // by program: the bytes of each output that was read last time, 0 for outputs that were not
+	readSizes map[uint64][]int // by program: the bytes of each output to prefetch; 0: the output was not read last time, or is too large
 	program   uint64           // program of the last run
 	outputs   []op.TensorID
 	used      []bool // outputs that were read or requested
@@ -52,7 +52,7 @@ func (a *ahead) unlearn(r *request) {
 	}
 }
 
-// take returns the open prefetch of a tensor, if there is one of n bytes.
+// take returns the open prefetch of a tensor, or nil if no prefetch of n bytes is open.
 func (a *ahead) take(id op.TensorID, n int) *request {
 	r := a.open[id]
 	if r == nil || r.size != n {

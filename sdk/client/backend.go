@@ -96,7 +96,7 @@ func (b *Backend) rebased(err error) {
 // Protocol returns the protocol version in use, and the range of versions that the plugin supports.
 func (b *Backend) Protocol() (version uint32, plugin wire.Range) { return b.version, b.protocol }
 
-// PID returns the process id of the plugin, empty for an attached one.
+// PID returns the process id of the plugin, or "" for an attached plugin.
 func (b *Backend) PID() string { return b.proc.ID() }
 
 // lose marks the connection as lost because of err, and returns the error for all calls. It briefly waits for the process to end, so that
@@ -188,7 +188,7 @@ const (
 	defineSetting = "define_timeout in the configuration (DefineTimeout in Options)"
 )
 
-// bounded returns ctx with a time limit, or without one if limit is negative. The limit is not sent to the plugin, so that the plugin
+// bounded returns ctx with a time limit, or without a limit if limit is negative. The limit is not sent to the plugin, so that the plugin
 // cannot end the call because of it.
 func bounded(ctx context.Context, limit time.Duration, setting string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -211,7 +211,7 @@ func canceled(name string, ctx context.Context) error {
 	return fmt.Errorf("plugin %s: %w: %w", name, core.ErrCanceled, context.Cause(ctx))
 }
 
-// closePatience is the time that a plugin may take to end when it is asked to.
+// closePatience is the time within which a plugin must end when it is asked to end.
 const closePatience = 1500 * time.Millisecond
 
 // Close ends all streams and the process. It returns once the process is gone and its files are removed.

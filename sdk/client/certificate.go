@@ -15,11 +15,11 @@ import (
 // envClientCert is go-plugin's variable that passes the host's certificate to the plugin, in PEM.
 const envClientCert = "PLUGIN_CLIENT_CERT"
 
-// clientTLS creates a root certificate for one start, and a host certificate that the root has signed. It returns a configuration with
-// the host certificate, and the root in PEM, with which the plugin verifies the host certificate. There are two certificates because
-// libraries such as rustls refuse a root as an end entity. go-plugin later sets the server's own certificate, from the handshake, as the
-// only root of the configuration. Keys are on P-256: go-plugin's own certificates are on P-521, which the gRPC libraries in C (Python,
-// Ruby, PHP) refuse to verify.
+// clientTLS creates a root certificate for one start, and a host certificate that the root has signed. It returns a configuration with the
+// host certificate, and the root in PEM, with which the plugin verifies the host certificate. Two certificates are needed because libraries
+// such as rustls refuse a root as an end entity. go-plugin later sets the server's own certificate, from the handshake, as the only root of
+// the configuration. Keys are on P-256: go-plugin's own certificates are on P-521, which the gRPC libraries in C (Python, Ruby, PHP) refuse
+// to verify.
 func clientTLS() (*tls.Config, []byte, error) {
 	const name = "localhost"
 	now := time.Now()

@@ -56,7 +56,7 @@ func (c *confinement) spawn(cmd *exec.Cmd, dir string, l Limits) (err error) {
 // noGroups disables control groups, for tests.
 var noGroups bool
 
-// check returns an error if all rules are required and one is not in force.
+// check returns an error if all rules are required and a rule is not in force.
 func (c *confinement) check(r contain.Report) error {
 	if !c.strict {
 		return nil
@@ -142,7 +142,7 @@ func (c *confinement) remove() {
 	}
 }
 
-// Containment returns which rules are in force for the plugin process. It is nil for an attached one.
+// Containment returns which rules are in force for the plugin process. It is nil for an attached plugin.
 func (b *Backend) Containment() contain.Report { return b.proc.confined.report }
 
 // refusals are texts that programs print when a rule denied them something.

@@ -23,7 +23,7 @@ type device struct {
 	has    wire.Extensions
 	closed atomic.Bool
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	streams  map[*stream]struct{}
 	programs map[core.ProgramID]*defined
 	last     uint64 // number of the last program or group
@@ -149,7 +149,7 @@ func (d *device) Close() error {
 // memoryWait bounds Memory, which has no context.
 const memoryWait = time.Second
 
-// Memory implements core.MemoryStats. When there is no answer in time, it returns the last one.
+// Memory implements core.MemoryStats. If no answer arrives in time, Memory returns the last answer.
 func (d *device) Memory() core.Memory {
 	ctx, cancel := context.WithTimeout(d.b.ctx, memoryWait)
 	defer cancel()

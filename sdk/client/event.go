@@ -10,10 +10,11 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// settleEvery is the number of events after which the client requests an answer for the last one, so that the plugin can release them.
+// settleEvery is the number of events after which the client requests an answer for the last event, so that the plugin can release all of
+// them.
 const settleEvery = 1 << 10
 
-// event is a position in a stream: its n-th event.
+// event is a position in a stream: the n-th event of the stream.
 type event struct {
 	s *stream
 	n uint64
@@ -24,7 +25,7 @@ type marks struct {
 	signaled uint64 // guarded by the stream
 	asked    uint64 // the last event for which an answer was requested; guarded by the stream
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	settled uint64     // the last event known to be reached
 	missed  error      // a failure that is not reported yet
 }
@@ -86,7 +87,7 @@ func (s *stream) Signal() core.Event {
 	if r != nil {
 		s.flush()
 	}
-	s.mu.Unlock() // no timer is set, which would cost as much as a flush: the wait for the event sends it
+	s.mu.Unlock() // no timer is set, because a timer costs as much as a flush: the wait for the event sends the command
 	if full {
 		s.fs.Sleep()
 		defer s.fs.Wake()

@@ -50,7 +50,7 @@ for entry in $live; do
 	done
 done`
 
-// startGuard starts the guard. It returns nil if it cannot.
+// startGuard starts the guard. It returns nil if the guard cannot be started.
 func startGuard() *guard {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -80,7 +80,7 @@ func (g *guard) watch(pid int, mark, group string) {
 	_, _ = fmt.Fprintf(g.pipe, "+ %d %s %s\n", pid, mark, group)
 }
 
-// forget removes a process group from the guard's list. Its number may be reused from then on.
+// forget removes a process group from the guard's list. The number of the group may be reused from then on.
 func (g *guard) forget(pid int) {
 	if g != nil {
 		_, _ = fmt.Fprintf(g.pipe, "- %d\n", pid)

@@ -1,6 +1,6 @@
 package client
 
-// guard ends the processes that plugins have started when this process is gone. There is none on this system.
+// guard ends the processes that plugins have started when this process is gone. This system has no guard.
 type guard struct{}
 
 func startGuard() *guard                   { return nil }

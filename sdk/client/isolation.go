@@ -10,12 +10,12 @@ import (
 // Limits bound what a plugin process may use.
 type Limits struct {
 	// Memory bounds the private memory of each process in bytes: data, heap and anonymous mappings, but not shared memory. If a plugin
-	// exceeds the bound, memory allocation fails, which ends most programs. Only Linux enforces it. GOMEMLIMIT is set to 90 percent of it.
-	// 0: no bound.
+	// exceeds the bound, memory allocation fails, which ends most programs. Only Linux enforces the bound. GOMEMLIMIT is set to 90 percent
+	// of the bound. 0: no bound.
 	Memory int64
 	// Threads is the value of GOMAXPROCS and OMP_NUM_THREADS for the plugin; 0: they are not set.
 	Threads int
-	// Files bounds the files that the plugin may have open. Only Linux enforces it. 0: as many as the host.
+	// Files bounds the number of files that the plugin may have open. Only Linux enforces the bound. 0: as many as the host.
 	Files int
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// overdueBytes bounds the shared memory of a stream that the plugin keeps for freed tensors. A plugin keeps some of it for a while, because
-// pending work or other tensors use it. Beyond the bound, tensors are copied.
+// overdueBytes bounds the shared memory of a stream that the plugin keeps for freed tensors. A plugin keeps some of this memory for a
+// while, because pending work or other tensors use it. Beyond the bound, tensors are copied.
 const overdueBytes = 512 << 20
 
 // loans maps tensors to the segments of a device's streams in which they were sent. It belongs to the device because a tensor can be freed

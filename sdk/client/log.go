@@ -165,7 +165,7 @@ func field(v any) any {
 	return plain.Text(fmt.Sprint(v))
 }
 
-// stray counts the bytes that a plugin prints to standard output after its handshake, where it must print nothing.
+// stray counts the bytes that a plugin prints to standard output after its handshake, although it must print nothing more.
 type stray struct {
 	l hclog.Logger
 	n int64

@@ -20,11 +20,11 @@ func newMark() string {
 	return hex.EncodeToString(b[:])
 }
 
-// recordExt ends the names of the records of running plugins. They are beside the folders of the plugins and not in them, where a
-// plugin could change them.
+// recordExt ends the names of the records of running plugins. The records are beside the folders of the plugins and not in them, because a
+// plugin can change the files in its folder.
 const recordExt = ".process"
 
-// record writes a record of a started process, for a later host that finds this one dead.
+// record writes a record of a started process, for a later host that finds this host dead.
 func record(dir, mark, group string) error {
 	return os.WriteFile(dir+recordExt, fmt.Appendf(nil, "%s\n%s\n", mark, group), 0o600)
 }

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxEnviron bounds the size of an environment that is read. The kernel allows no larger ones.
+// maxEnviron bounds the size of an environment that is read. The kernel allows no larger environments.
 const maxEnviron = 8 << 20
 
-// killMarked ends all processes of this user whose environment has one of the marks, and those that they start meanwhile.
+// killMarked ends all processes of this user whose environment has one of the marks, and all processes that these start meanwhile.
 func killMarked(marks ...string) {
 	for range 10 {
 		killed := false

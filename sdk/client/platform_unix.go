@@ -15,7 +15,7 @@ const needsExecBit = true
 
 func isExecFormat(err error) bool { return errors.Is(err, unix.ENOEXEC) }
 
-// killGroup ends a process and the processes that it has started, except those that have left its process group.
+// killGroup ends a process and the processes that it has started, except processes that have left its process group.
 func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
 
 // killedBy returns the signal that ended a process, such as "SIGKILL (killed)", or "" if none did.

@@ -19,25 +19,25 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 )
 
-// process is a plugin process and implements go-plugin's runner. Its end is detected by waiting for it, not by the pipes, which a
-// grandchild may hold open.
+// process is a plugin process and implements go-plugin's runner. The end of the process is detected by waiting for the process, not by the
+// pipes, which a grandchild may hold open.
 type process struct {
 	name         string
 	path         string
-	attached     bool // started by another program: this process neither waits for it nor ends it
+	attached     bool // the plugin was started by another program: this process neither waits for it nor ends it
 	cmd          *exec.Cmd
 	pluginClient *goplugin.Client
 	tail         *tail
-	logger       hclog.Logger // for the log of the plugin
+	logger       hclog.Logger // receives the log of the plugin
 	limits       Limits
-	dir          string // folder for its sockets; empty for an attached plugin
+	dir          string // folder for the plugin's sockets; empty for an attached plugin
 	release      func() // releases the folder for sockets
 	confined     confinement
 
 	stdout *io.PipeReader
 
 	exited   chan struct{}
-	alone    chan struct{}    // closed when exited is closed and no process that it has started remains
+	alone    chan struct{}    // closed when exited is closed and no process that the plugin has started remains
 	state    *os.ProcessState // set before exited is closed
 	quiet    chan struct{}    // closed when standard error was read to its end
 	stopOnce sync.Once

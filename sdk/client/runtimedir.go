@@ -13,7 +13,7 @@ import (
 const (
 	dirPrefix = "burn-host-"
 	lockName  = "lock"
-	// sweepAge protects folders that another host is just creating from the sweep.
+	// sweepAge is the age below which the sweep keeps a folder, because another host may still be creating it.
 	sweepAge = 10 * time.Second
 	// longestBase leaves room for a socket's path, which systems limit to about a hundred bytes.
 	longestBase = 48

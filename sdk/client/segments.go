@@ -23,14 +23,14 @@ const (
 type segment struct {
 	number uint64
 	data   []byte
-	kept   bool        // the plugin keeps it
-	tensor op.TensorID // the tensor that was sent in it; 0: none, or the tensor was freed
+	kept   bool        // the plugin keeps the segment
+	tensor op.TensorID // the tensor that was sent in the segment; 0: none, or the tensor was freed
 	freed  bool        // the tensor was freed
 	idle   bool        // unused, and kept for reuse
-	since  time.Time   // time at which it became idle
+	since  time.Time   // time at which the segment became idle
 }
 
-// segments contains the shared memory of a stream: segments in use, and idle ones for reuse.
+// segments contains the shared memory of a stream: segments in use, and idle segments for reuse.
 type segments struct {
 	s *stream
 

@@ -20,9 +20,9 @@ var spawner struct {
 	jobs chan func()
 }
 
-// spawn starts a process in a new process group. The process ends with this one. Without rules, it is started in the control group, if
-// there is one. With rules, it is started on a dedicated thread, whose rules it inherits and which lives until gone is closed. The rules do
-// not allow starting it in a control group, so it is moved there afterwards.
+// spawn starts a process in a new process group. The process ends when this process ends. Without rules, spawn starts the process in the
+// control group, if c has one. With rules, spawn starts it on a dedicated thread, which lives until gone is closed; the process inherits
+// the rules of the thread. The rules do not allow starting a process in a control group, so spawn moves it there afterwards.
 func spawn(cmd *exec.Cmd, c *confinement) (report contain.Report, err error) {
 	rules := c.rules
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -45,7 +45,7 @@ func spawn(cmd *exec.Cmd, c *confinement) (report contain.Report, err error) {
 	return report, err
 }
 
-// spawnInGroup starts a process without rules in the control group, and without one if that is not possible.
+// spawnInGroup starts a process without rules in the control group, and without a control group if that is not possible.
 func spawnInGroup(cmd *exec.Cmd, c *confinement) error {
 	if c.group != nil {
 		if dir, err := c.group.Open(); err == nil {

@@ -144,7 +144,7 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 		env = append(env, wire.EnvLog+"="+l.String())
 	}
 	env = append(env, o.Env...)
-	if o.Contain != nil { // it may not use the shared folder for temporary files
+	if o.Contain != nil { // a confined plugin may not use the shared folder for temporary files
 		for _, name := range []string{"TMPDIR", "TEMP", "TMP"} {
 			env = append(env, name+"="+p.cmd.Dir)
 		}
@@ -221,7 +221,7 @@ func (connector) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grp
 	return conn, nil
 }
 
-// connect starts the process and completes the handshake and Hello. ctx bounds all of it.
+// connect starts the process and completes the handshake and Hello. ctx bounds the time of all these steps.
 func (p *process) connect(ctx context.Context, o *Options) (*Backend, error) {
 	type result struct {
 		conn *grpc.ClientConn
@@ -259,7 +259,7 @@ func (p *process) connect(ctx context.Context, o *Options) (*Backend, error) {
 	return b, nil
 }
 
-// hello negotiates with the plugin and makes the Backend.
+// hello negotiates with the plugin and creates the Backend.
 func hello(ctx context.Context, conn *grpc.ClientConn, p *process, o *Options) (*Backend, error) {
 	if p == nil {
 		p = newProcess(o.Name, "")

@@ -39,12 +39,12 @@ type StartError struct {
 	Path   string
 	Cause  Cause
 	Detail string
-	Stderr string // the last lines of its standard error
+	Stderr string // the last lines of the plugin's standard error
 	Err    error
 
 	remedy  string
 	outside bool // a signal from outside this program ended the process
-	carried bool // it is a shared object, which another program runs
+	carried bool // the plugin is a shared object, which another program runs
 }
 
 var errNoProcess = fmt.Errorf("WebAssembly starts no processes: import the backend into the program and open it with tensor.Open: %w", core.ErrUnsupported)

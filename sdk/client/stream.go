@@ -15,11 +15,11 @@ import (
 const (
 	// flushSize is the number of bytes of collected commands at which they are sent at once.
 	flushSize = 32 << 10
-	// flushDelay is the time that the first command waits for others.
+	// flushDelay is the time that the first command of a batch waits for further commands.
 	flushDelay = 100 * time.Microsecond
 	// patientDelay replaces flushDelay if the timer has sent no recent batch, because setting a short timer wakes a thread.
 	patientDelay = time.Millisecond
-	// patience is the number of batches in a row that must be sent before the timer fires, for patientDelay to be used.
+	// patience: patientDelay is used after this number of batches in a row were sent before the timer fired.
 	patience = 16
 	// maxQueued is the number of bytes that may be queued for the transport. Beyond it, calls wait.
 	maxQueued = 8 << 20
@@ -35,7 +35,7 @@ type stream struct {
 	fs     *wire.FrameStream
 	cancel context.CancelFunc
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	enc     *wire.Encoder
 	out     []*wire.Frame
 	outSize int
@@ -202,7 +202,7 @@ func (s *stream) send() {
 	}
 }
 
-// push sends a frame if the transport takes it at once, and queues it otherwise. It does not wait. The caller holds mu.
+// push sends a frame if the transport accepts it at once, and queues it otherwise. push does not wait. The caller holds mu.
 func (s *stream) push(f *wire.Frame) {
 	if f == nil {
 		return
@@ -323,7 +323,7 @@ func (s *stream) stale(id op.TensorID) error {
 		id, id.Generation(), s.d.b.proc.name, s.d.b.ids, core.ErrStale)
 }
 
-// Submit implements core.Stream. If one node cannot be accepted, none is.
+// Submit implements core.Stream. If one node cannot be accepted, no node is accepted.
 func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	for i := range nodes {
 		n := &nodes[i]

@@ -1,8 +1,8 @@
 // Package engine is the part of a backend that is the same for all hardware: ids, queues, events, ordering, poison, stale ids, drop and
 // donation, program replay, peer copies and collectives over the host. A backend author implements Driver, Device and Queue, about ten
 // methods, and New returns a core.Backend for them. For better performance, with compiled programs, lent memory or asynchronous work, the
-// author implements optional interfaces of this package. The engine implements core, the contract, on top of these interfaces. It must not
-// know any op: it passes nodes to Queue.Execute in a legal order, and never two at a time on one queue.
+// author implements optional interfaces of this package. The engine implements core, the contract, on top of these interfaces. The engine
+// must not know any op: it passes nodes to Queue.Execute in a legal order, and never two at a time on one queue.
 //
 // # Files, in the order of the data
 //
@@ -85,15 +85,15 @@ func (c *Call[V]) Take(i int) V {
 	return c.In[i]
 }
 
-// Interrupter is an optional interface of a Queue whose commands may run long. Without it, closing a stream waits for the
+// Interrupter is an optional interface of a Queue whose commands may run long. Without this interface, closing a stream waits for the
 // command that executes.
 type Interrupter interface {
 	// Interrupt is called once, before Close, from any goroutine. The executing command may then end early with core.ErrCanceled.
 	Interrupt()
 }
 
-// Planner is an optional interface of a Device that compiles whole programs. Without it, or if Plan returns core.ErrUnsupported, the engine
-// runs a program node by node and releases buffers at their last use.
+// Planner is an optional interface of a Device that compiles whole programs. Without this interface, or if Plan returns
+// core.ErrUnsupported, the engine runs a program node by node and releases buffers at their last use.
 type Planner[V any] interface {
 	// Plan compiles p, which has been checked. consts are the values of p.Consts. If the plan needs a constant after Plan returns, the
 	// author calls the constant's Retain, and calls the returned function when the plan no longer needs it. Plan may use q, which executes
@@ -120,34 +120,35 @@ type Plan[V any] interface {
 	Close()
 }
 
-// Profiled is an optional interface of a Plan that can measure the duration of its steps. Without it a profile has one record for
-// each run, except for programs that the engine itself runs node by node on a synchronous queue.
+// Profiled is an optional interface of a Plan that can measure the duration of its steps. Without this interface, a profile has one record
+// for each run, except for programs that the engine itself runs node by node on a synchronous queue.
 type Profiled[V any] interface {
 	// RunProfiled does what Run does, and reports the steps to t. It is called instead of Run while the device records a profile.
 	RunProfiled(q Queue[V], in []V, owned []bool, out []V, t *Steps) error
 }
 
-// Meter is an optional interface of a Device that knows its memory use. Without it the engine counts elements.
+// Meter is an optional interface of a Device that knows its memory use. Without this interface, the engine counts elements.
 type Meter interface {
 	// Memory returns the bytes used by values and plans, and the bytes allocated from the system.
 	Memory() (inUse, reserved int64)
 }
 
-// Adopter is an optional interface of a Device that can compute on host memory in place. Without it, or if it returns ErrUnsupported, lent
-// memory is copied on the queue.
+// Adopter is an optional interface of a Device that can compute on host memory in place. Without this interface, or if Adopt returns
+// ErrUnsupported, lent memory is copied on the queue.
 type Adopter[V any] interface {
 	// Adopt creates a value that uses data in place. release is called once, when nothing reads data any more.
 	Adopt(d op.Desc, data []byte, release func()) (V, error)
 }
 
-// Viewer is an optional interface of a Device whose values are in host memory. Without it core.HostMemory.View returns ErrUnsupported.
+// Viewer is an optional interface of a Device whose values are in host memory. Without this interface, core.HostMemory.View returns
+// ErrUnsupported.
 type Viewer[V any] interface {
 	// View returns the memory of v if its elements are in row-major order, and whether they are.
 	View(d op.Desc, v V) ([]byte, bool)
 }
 
-// Extender is an optional interface of a Device with further extensions: ones that the engine does not implement, or that the author
-// implements better. The extensions receive streams of the engine.
+// Extender is an optional interface of a Device with further extensions, which the engine does not implement or the author implements
+// better. The extensions receive streams of the engine.
 type Extender interface {
 	// Extend is like core.Device.Extend.
 	Extend(target any) bool
@@ -166,8 +167,8 @@ type Asynchronous[V any] interface {
 	Fetch(dst []byte, d op.Desc, v V) error
 }
 
-// Checked is an optional interface of an Asynchronous queue that learns late which of its commands failed. A failure then poisons
-// only the outputs of that command. Without it, the engine has to suspect all commands since the previous mark.
+// Checked is an optional interface of an Asynchronous queue that learns late which of its commands failed. A failure then poisons only the
+// outputs of that command. Without this interface, the engine has to suspect all commands since the previous mark.
 type Checked interface {
 	// Check is called after each command that was started. It returns a function that returns the command's error. The engine calls that
 	// function at most once, after a later mark is reached. A nil function means that the command can fail only if the device does.

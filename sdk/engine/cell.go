@@ -48,7 +48,7 @@ func (d *device[V]) end(c *cell[V], release bool) {
 	*c = cell[V]{}
 }
 
-// drop removes a holder. With the last one it releases the value.
+// drop removes a holder. With the last holder, it releases the value.
 func (d *device[V]) drop(c *cell[V]) {
 	d.mu.Lock()
 	c.refs--
@@ -59,7 +59,7 @@ func (d *device[V]) drop(c *cell[V]) {
 	}
 }
 
-// find returns the cell of id, or an error with the reason why there is none. The caller holds mu.
+// find returns the cell of id, or an error that says why there is no cell. The caller holds mu.
 func (d *device[V]) find(id op.TensorID) (*cell[V], error) {
 	if c := d.cells.get(id); c != nil {
 		return c, nil
@@ -128,7 +128,7 @@ func (s *stream[V]) leave() {
 	}
 }
 
-// define adds c to the table, which becomes a holder of it. The caller has entered the device. If a tensor with the id exists, define
+// define adds c to the table, which becomes a holder of c. The caller has entered the device. If a tensor with the id exists, define
 // replaces it and records a failure.
 func (s *stream[V]) define(c *cell[V]) {
 	d, id := s.dev, c.desc.ID

@@ -124,7 +124,7 @@ func (m *rendezvous) exchange(n, rank int, data []byte, err error, quit <-chan s
 	case <-r.done:
 	case <-m.gone:
 		select {
-		case <-r.done: // all ranks had contributed before one left
+		case <-r.done: // all ranks had contributed before a rank left
 		default:
 			return nil, fmt.Errorf("a rank has left the group: %w", core.ErrClosed)
 		}
@@ -157,7 +157,7 @@ type group[V any] struct {
 	closed bool
 }
 
-// ended counts a round that has taken place, and leaves after the last one when the group is closed.
+// ended counts a round that has taken place, and leaves the group after the last round if the group is closed.
 func (g *group[V]) ended() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -16,11 +16,11 @@ type device[V any] struct {
 	author  Device[V]
 	ids     *core.IDs
 	claims  []uint16     // by op: the version that the capabilities claim, 0 for none
-	meter   Meter        // the author's device, if it implements it
-	bytes   atomic.Int64 // bytes of elements, counted if there is no meter
+	meter   Meter        // the author's device, if it implements Meter
+	bytes   atomic.Int64 // bytes of elements, counted if meter is nil
 	profile atomic.Pointer[recording]
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	cells      table[V]
 	generation uint16 // greatest generation seen in an id
 	programs   map[core.ProgramID]*defined[V]

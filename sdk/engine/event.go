@@ -11,9 +11,9 @@ import (
 type event[V any] struct {
 	s     *stream[V]
 	done  latch  // opens when the queue has reached the event
-	place uint64 // number of commands before it
+	place uint64 // number of commands before the event
 	mark  Mark   // set by an asynchronous queue
-	err   error  // reason why there is no mark
+	err   error  // reason why mark is nil
 }
 
 // Signal implements core.Stream.

@@ -71,7 +71,7 @@ func (s *stream[V]) free(id op.TensorID) error {
 }
 
 // gather looks up operands, stores them in s.cells and adds a holder to each. The cell of a missing operand is nil. err is the error to
-// poison the outputs with, and fresh means that it originates here. The caller has entered the device.
+// poison the outputs with, and fresh means that this error originates here. The caller has entered the device.
 func (s *stream[V]) gather(ids []op.TensorID) (err error, fresh bool) {
 	s.cells, s.open = resize(s.cells, len(ids)), s.open[:0]
 	for i, id := range ids {

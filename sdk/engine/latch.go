@@ -28,7 +28,7 @@ func (l *latch) opened() <-chan struct{} {
 			c = l.wait.Load()
 		}
 	}
-	if l.isOpen.Load() { // it may have opened before the channel existed
+	if l.isOpen.Load() { // the latch may have opened before the channel existed
 		return closed
 	}
 	return *c

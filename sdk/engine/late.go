@@ -21,7 +21,7 @@ type fault struct {
 // unsettled is a command whose failure an asynchronous device may still report.
 type unsettled struct {
 	place       uint64
-	order       uint64 // as in failure
+	order       uint64 // order of the command, as in failure
 	fault       *fault
 	inputs      []*fault     // faults of operands that were unsettled when the command was started
 	check       func() error // returns the command's error; nil: the queue cannot tell
@@ -29,7 +29,7 @@ type unsettled struct {
 	outputs     []op.Desc
 }
 
-// recorded is a mark that nothing has waited for yet.
+// recorded is a mark for which no wait has happened yet.
 type recorded struct {
 	mark  Mark
 	place uint64
@@ -58,7 +58,7 @@ func (s *stream[V]) started(node, program string, outputs []op.Desc) *fault {
 	crowded := len(s.late.commands) >= settleAt
 	s.settling.Unlock()
 	if crowded {
-		_ = s.flush() // without a mark they stay unsettled
+		_ = s.flush() // without a mark the commands stay unsettled
 	}
 	s.order++
 	f := new(fault)
@@ -104,7 +104,7 @@ func (s *stream[V]) flush() error {
 }
 
 // waitMark waits for a mark at a position of the stream and settles the commands before it. failed means that some work between this mark
-// and the previous one failed; err is the error of ctx.
+// and the previous mark failed; err is the error of ctx.
 func (s *stream[V]) waitMark(ctx context.Context, m Mark, place uint64) (failed bool, err error) {
 	if ctx.Done() == nil {
 		failed = m.Wait() != nil
@@ -147,8 +147,8 @@ func (s *stream[V]) settle(place uint64) {
 	s.late.marks = slices.Delete(s.late.marks, 0, n)
 }
 
-// judge poisons the outputs of the commands up to a mark if one of them failed. The error names the op or program that failed if there is
-// only one candidate or the queue reports which. Outputs that depend on a poisoned tensor get its error.
+// judge poisons the outputs of the commands up to a mark if one of them failed. If there is only one candidate, or the queue reports which
+// command failed, the error names the op or program. Outputs that depend on a poisoned tensor get the error of that tensor.
 func (s *stream[V]) judge(err error, place uint64) {
 	n := 0
 	for n < len(s.late.commands) && s.late.commands[n].place <= place {

@@ -53,7 +53,7 @@ func (x profiling[V]) StopProfile(ctx context.Context) (*core.Profile, error) {
 type recording struct {
 	began time.Time
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	ended   bool
 	profile core.Profile
 	at      map[any]int // index of a step by its identity
@@ -157,7 +157,7 @@ func (p *defined[V]) run(q Queue[V], in []V, owned []bool, out []V, w *watch) er
 	return p.plan.Run(q, in, owned, out)
 }
 
-// Steps records the times of the steps of one run. A nil Steps records nothing. It is for one goroutine.
+// Steps records the times of the steps of one run. A nil Steps records nothing. Only one goroutine may use a Steps.
 type Steps struct {
 	watch   *watch
 	program any

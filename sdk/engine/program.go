@@ -126,7 +126,7 @@ func (x programs[V]) Define(ctx context.Context, cs core.Stream, p *program.Prog
 	return id, nil
 }
 
-// constants returns the values of a program's constants. They are kept until release is called.
+// constants returns the values of a program's constants. The values are kept until release is called.
 func (d *device[V]) constants(p *program.Program, ids []op.TensorID) (consts []Const[V], release func(), err error) {
 	var held []*cell[V]
 	release = func() {
@@ -225,7 +225,7 @@ func CheckRun(p *program.Program, r core.Run) error {
 	return nil
 }
 
-// donatedTwice returns the indices of two inputs with the same id, at least one of them donated; -1 if there are none.
+// donatedTwice returns the indices of two inputs with the same id, at least one of them donated; -1 if no such inputs exist.
 func donatedTwice(r core.Run) (i, earlier int) {
 	if len(r.Inputs) <= 16 { // faster than a map
 		for i, id := range r.Inputs {

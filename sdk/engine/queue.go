@@ -21,7 +21,7 @@ const (
 	doCall               // a *call
 )
 
-// command is an entry of the queue. Its lists of operands are in pending.
+// command is an entry of the queue. The lists of its operands are in pending.
 type command struct {
 	kind          kind
 	from, mid, to int
@@ -150,8 +150,8 @@ func (s *stream[V]) mustWake() bool {
 }
 
 // Hold announces that the caller will soon wait for the commands that it queues now, or call Unhold. Meanwhile the worker is not woken,
-// because a wait without a cancelable context executes the commands itself. A wait that cannot execute them ends the hold. Hold is for one
-// goroutine at a time, while no other waits for the stream.
+// because a wait without a cancelable context executes the commands itself. A wait that cannot execute them ends the hold. Only one
+// goroutine at a time may call Hold, and only while no other goroutine waits for the stream.
 func (s *stream[V]) Hold() {
 	s.mu.Lock()
 	s.held = true

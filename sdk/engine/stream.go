@@ -21,7 +21,7 @@ type stream[V any] struct {
 	queue   Queue[V]
 	async   Asynchronous[V] // nil for a synchronous queue
 	checked Checked         // nil for a queue that does not say which command failed
-	busy    Busy            // nil if the queue does not implement it
+	busy    Busy            // nil if the queue does not implement Busy
 	closed  atomic.Bool
 	quit    chan struct{} // closed by Close
 	gone    chan struct{} // closed when Close has released the queue
@@ -56,7 +56,7 @@ type failure struct {
 	err          error
 }
 
-// maxFailures bounds the failures that are kept for reports. The first ones are kept.
+// maxFailures bounds the failures that are kept for reports. The first failures are kept.
 const maxFailures = 16
 
 func newStream[V any](d *device[V], q Queue[V]) *stream[V] {
@@ -213,7 +213,7 @@ func (s *stream[V]) Close() error {
 	return nil
 }
 
-// abandon releases the tensors that a dropped command holds, and frees the tensors that it would have freed.
+// abandon releases the tensors that a dropped command holds, and frees the tensors that the command would have freed.
 func (s *stream[V]) abandon(p *pending, c *command) {
 	switch c.kind {
 	case doNodes:
@@ -255,7 +255,7 @@ func (s *stream[V]) abandonNodes(nodes []op.Node) {
 	}
 }
 
-// abandonTensor frees a tensor, if it exists: an abandoned command may have been the one to define it.
+// abandonTensor frees a tensor if it exists. It does not exist if the command that would have defined it was abandoned too.
 func (s *stream[V]) abandonTensor(id op.TensorID) {
 	s.enter()
 	_ = s.free(id)

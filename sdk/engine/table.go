@@ -37,7 +37,7 @@ func (t *table[V]) home(id op.TensorID) uint64 {
 	return uint64(id) * golden >> (64 - bits.Len(uint(len(t.slots)-1)))
 }
 
-// get returns the cell of id, nil if there is none.
+// get returns the cell of id, or nil if the table does not contain id.
 func (t *table[V]) get(id op.TensorID) *cell[V] {
 	if t.used == 0 {
 		return nil

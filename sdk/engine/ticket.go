@@ -20,7 +20,7 @@ type ticket[V any] struct {
 
 	view bool // the elements are not copied
 
-	// The device guards what follows.
+	// The lock of the device guards the fields below.
 	abandoned     bool       // no goroutine waits any more
 	cell          *cell[V]   // held by the ticket
 	before, after *ticket[V] // neighbours in the device's list of tickets with a cell

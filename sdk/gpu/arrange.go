@@ -150,9 +150,9 @@ func (b *builder) merge(p *plan) {
 	b.donations(p)
 }
 
-// donations pairs each output with an input whose memory the output reuses if the input is donated. An input of the same type that the step
-// of the output reads comes first, then any input of the same type, then an input of the same size. So a parameter and its optimiser state
-// keep their addresses. Input i is buffer i.
+// donations pairs each output with an input whose memory the output reuses if the input is donated. Preferred is an input of the same type
+// that the step of the output reads, then any input of the same type, then an input of the same size. So a parameter and its optimiser
+// state keep their addresses. Input i is buffer i.
 func (b *builder) donations(p *plan) {
 	used := make([]bool, len(p.inputs))
 	for i := range p.inputs {

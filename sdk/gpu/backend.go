@@ -18,21 +18,21 @@ type Options struct {
 	NoCache bool
 	// CacheLimit bounds the bytes of the folder, 256 MiB by default.
 	CacheLimit int64
-	// Plain starts the steps of programs one by one, without device graphs, and waits for each, so that a fault names its node.
-	// The variable BURN_GPU_PLAIN=1 in the environment sets it.
+	// Plain starts the steps of programs one by one, without device graphs, and waits for each step, so that the error of a fault names the
+	// node. The variable BURN_GPU_PLAIN=1 in the environment sets it.
 	Plain bool
-	// Poison, if it is not 0, fills results and scratch memory with this byte before each run, which reveals kernels that read unwritten
-	// memory: 255 turns floats into NaN and indices into -1. It is slow and meant for tests.
+	// Poison, if it is not 0, is the byte with which results and scratch memory are filled before each run. This reveals kernels that read
+	// unwritten memory: 255 turns floats into NaN and indices into -1. Poison slows runs down and is meant for tests.
 	Poison byte
 	// InOrder runs the steps of device graphs one after the other. Otherwise independent steps may run at the same time.
 	InOrder bool
 	// NoLibraries leaves the vendor's libraries unused.
 	NoLibraries bool
-	// ChannelsFirst keeps the images of convolutions in programs in row-major order. Otherwise their channels come last in memory if a
-	// library computes convolutions in that layout.
+	// ChannelsFirst keeps the images of convolutions in programs in row-major order. If it is not set, and a library computes convolutions
+	// in that layout, the channels of images come last in memory.
 	ChannelsFirst bool
-	// NoDirect computes convolutions of few channels as matrix products, or leaves them to libraries. Otherwise they have their own
-	// kernels.
+	// NoDirect computes convolutions of few channels as matrix products, or leaves them to libraries. If it is not set, such convolutions
+	// have their own kernels.
 	NoDirect bool
 	// TF32 lets libraries round factors of f32 to 10 bits of mantissa.
 	TF32 bool

@@ -15,7 +15,7 @@ type segment struct {
 	memory Memory
 	number int // index among all segments that the pool has allocated
 	first  *block
-	small  bool // for blocks of at most smallBlock bytes
+	small  bool // the segment is for blocks of at most smallBlock bytes
 }
 
 // whole reports whether the segment is one free block.
@@ -40,7 +40,7 @@ type block struct {
 	before, after *block // neighbours in the segment
 
 	free  bool
-	fixed bool // a plan contains its address, so pack does not move it
+	fixed bool // a plan contains the address of the block, so pack does not move the block
 }
 
 // ref returns the block's memory and offset.
@@ -121,7 +121,7 @@ func (b *bins) remove(x *block) {
 	x.free = false
 }
 
-// find returns the first of the smallest free blocks of at least size bytes, nil if there is none.
+// find returns the first of the smallest free blocks of at least size bytes, or nil if no free block is large enough.
 func (b *bins) find(size int64) *block {
 	if b.bytes < size {
 		return nil
@@ -139,7 +139,7 @@ func (b *bins) find(size int64) *block {
 	return nil
 }
 
-// any returns one of the free blocks, nil if there is none.
+// any returns one of the free blocks, or nil if no block is free.
 func (b *bins) any() *block {
 	for i, m := range b.full {
 		if m != 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// builder makes a plan of a program that has only nodes with kernels.
+// builder creates a plan of a program in which all nodes have kernels.
 type builder struct {
 	d       *device
 	g       *group.Graph
@@ -31,7 +31,7 @@ type builder struct {
 	joined  map[*group.Group]tensor // concatenations whose parts are written in place
 	own     bool                    // libraries are not asked
 	lasts   bool                    // convolutions write their results with channels last, where a library accepts that
-	draft   *draft                  // not nil: no plan is made, only the kernels and libraries that it needs are found
+	draft   *draft                  // not nil: no plan is made; only the kernels and libraries that a plan needs are found
 	zeros   map[int]int             // the distance between lines, by buffer, for buffers whose lines are padded with zeros
 	folds   bool                    // groups that depend on constants alone are computed once
 }
@@ -40,10 +40,10 @@ type builder struct {
 type kind uint8
 
 const (
-	isTemp     kind = iota // of the queue's scratch memory
+	isTemp     kind = iota // part of the queue's scratch memory
 	isInput                // bound by each run
 	isOutput               // allocated by each run
-	isConstant             // of the plan
+	isConstant             // owned by the plan
 	isEarly                // computed from constants, then a constant itself
 	isWord                 // word in which a run reports indices out of range
 )
@@ -51,13 +51,13 @@ const (
 // buffer is memory that steps read or write.
 type buffer struct {
 	kind  kind
-	index int    // of the input or output
-	block *block // of a constant
+	index int    // index of the input or output
+	block *block // block of a constant
 	bytes int64
 	// first and last are the first and last step of the buffer's lifetime, none if no step uses it.
 	first, last int
-	offset      int64 // of a temporary, in the scratch memory
-	root        int   // the buffer whose memory it uses, itself if it has its own
+	offset      int64 // offset of a temporary in the scratch memory
+	root        int   // the buffer whose memory it uses: itself, if it has memory of its own
 }
 
 // pair is an operand of a step and a result that may reuse its memory.
@@ -184,7 +184,7 @@ func (b *builder) divided(x *group.Group, err error) error {
 	return nodeError(b.node(x), err)
 }
 
-// nodeError names the node of an error, if it has no name yet.
+// nodeError adds the name of node n to err, unless err names a node already.
 func nodeError(n *op.Node, err error) error {
 	if named := (*core.NodeError)(nil); errors.As(err, &named) {
 		return err
@@ -283,8 +283,8 @@ func (b *builder) fits(w ir.Work) error {
 	return nil
 }
 
-// packed returns a copy of t for group x. Its elements are in row-major order after a permutation of the axes; nil axes keep their order. A
-// copy that was made before is returned again. In a program, constants are copied when it is compiled.
+// packed returns a copy of t for group x. The elements of the copy are in row-major order after a permutation of the axes; nil axes keep
+// their order. A copy that was made before is returned again. Constants of a program are copied when the program is compiled.
 func (b *builder) packed(x *group.Group, d op.Desc, t tensor, axes []int) (tensor, error) {
 	if axes == nil {
 		for i := range d.Shape {
@@ -407,8 +407,8 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 	}
 }
 
-// alias marks that the kernel of a step writes a buffer that it also reads. A kernel with one result needs no mark, because a thread reads
-// each element at the address where it writes.
+// alias records that the kernel of a step writes a buffer that the kernel also reads. A kernel with one result needs no mark, because a
+// thread reads each element at the address where it writes.
 func (b *builder) alias(at, buffer int) {
 	k := *b.kernels[at]
 	results, read := 0, map[string]bool{}
@@ -417,7 +417,7 @@ func (b *builder) alias(at, buffer int) {
 			results++
 		}
 	}
-	for i, p := range k.Arguments() { // of a batched kernel, of all members
+	for i, p := range k.Arguments() { // for a batched kernel: the arguments of all members
 		if p.IsBuffer() && p.Access&ir.Write == 0 && b.steps[at].args[i].buffer == buffer {
 			read[p.Name] = true
 		}

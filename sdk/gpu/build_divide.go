@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core/program/group"
 )
 
-// parts divides a group that has no kernel into the nodes before its anchor, the anchor, and the nodes after it. Without an anchor, and
-// where the nodes of a part differ in shape, it divides into single nodes. It returns nil for a group of one node.
+// parts divides a group that has no kernel into the nodes before its anchor, the anchor, and the nodes after it. A group without an anchor,
+// and a part whose nodes differ in shape, are divided into single nodes. parts returns nil for a group of one node.
 func (b *builder) parts(x *group.Group) []*group.Group {
 	nodes := x.Nodes()
 	if len(nodes) < 2 {

@@ -14,8 +14,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/lower"
 )
 
-// callStep is a step that a library computes, with the first candidate that accepts the operands where they lie. If none does,
-// generated kernels compute it.
+// callStep is a step that a library computes, with the first candidate that accepts the addresses of the operands. If none does, generated
+// kernels compute it.
 type callStep struct {
 	candidates []Candidate
 	args       []arg
@@ -24,8 +24,8 @@ type callStep struct {
 	fallback   *fallback
 }
 
-// fallback replaces a library call: it computes the same with generated kernels, which are built when they are first needed. Its program
-// has the inputs and the one output of the call.
+// fallback replaces a library call: it computes the same result with generated kernels, which are built when they are first needed. The
+// program of the fallback has the inputs and the one output of the call.
 type fallback struct {
 	device  *device
 	program *program.Program
@@ -38,7 +38,7 @@ type fallback struct {
 	err  error
 }
 
-// get returns the plan of the fallback. Its inputs are views, as in the call.
+// get returns the plan of the fallback. The inputs of the plan are views, as in the call.
 func (s *fallback) get() (*plan, error) {
 	s.once.Do(func() {
 		b, groups := newBuilder(s.device, s.program)
@@ -164,7 +164,7 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	}
 	var o *offered
 	var cs []Candidate
-	for most := len(x.Epilogue); len(cs) == 0; most = len(x.Epilogue) - len(o.rest) - 1 { // with a shorter epilogue, if the library lacks this one
+	for most := len(x.Epilogue); len(cs) == 0; most = len(x.Epilogue) - len(o.rest) - 1 { // with a shorter epilogue, if the library lacks the present epilogue
 		if most < 0 {
 			return false, nil
 		}
@@ -287,8 +287,8 @@ func (b *builder) fallback(x *group.Group, out op.Desc) *fallback {
 	return s
 }
 
-// ready chooses a candidate for a call whose operands changed: the first one that accepts them, beginning with the present one. It returns
-// false when no candidate is left.
+// ready chooses a candidate for a call whose operands changed: the first candidate that accepts them, beginning with the present candidate.
+// It returns false when no candidate is left.
 func (f *frame) ready(q *queue, i int) bool {
 	c := f.steps[i].Call
 	all := f.plan.steps[f.from[i]].call.candidates
@@ -306,7 +306,7 @@ func (f *frame) ready(q *queue, i int) bool {
 	return false
 }
 
-// failedCall replaces a candidate that failed by the next one, or by generated kernels.
+// failedCall replaces a candidate that failed by the next candidate, or by generated kernels.
 func (f *frame) failedCall(q *queue, i int) {
 	q.device.blame(f.steps[i].Call.Candidate)
 	q.device.count(func(s *Stats) { s.Refusals++ })

@@ -104,8 +104,8 @@ func (b *builder) fold(ctx context.Context, q *queue) ([]*block, error) {
 	return out, nil
 }
 
-// build creates the plan of a program. consts are the blocks of its constants, in order; the plan becomes a holder of each block that it
-// needs. Groups that depend only on constants are computed on q; with a nil q nothing is computed.
+// build creates the plan of a program. consts are the blocks of its constants, in order; the plan becomes a holder of each block that the
+// plan needs. Groups that depend only on constants are computed on q; with a nil q nothing is computed.
 func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts []*block) (*plan, error) {
 	if q != nil {
 		d.drafted(ctx, p, consts)

@@ -56,9 +56,9 @@ type Stats struct {
 	// Steps counts the steps that were started one by one, not as parts of graphs.
 	Steps int64
 	// Graphs counts device graphs that were created, GraphRuns their runs, and GraphPatches the steps of graphs whose memory was changed.
-	// GraphFailures counts programs that run without a graph because the driver could not make one.
+	// GraphFailures counts programs that run without a graph because the driver could not create a graph.
 	Graphs, GraphRuns, GraphPatches, GraphFailures int64
-	// Nodes counts nodes that were executed by themselves, and NodePlans the plans made for them.
+	// Nodes counts nodes that were executed by themselves, and NodePlans counts the plans created for such nodes.
 	Nodes, NodePlans int64
 	// LibraryCalls counts steps of plans that libraries compute, and Refusals candidates that did not accept the operands, or
 	// failed.
@@ -146,7 +146,7 @@ func (d *device) fault(err error) error {
 	return err
 }
 
-// dead returns the fault that ended the device, nil while it works.
+// dead returns the fault that ended the device, or nil while the device works.
 func (d *device) dead() error {
 	if err := d.lost.Load(); err != nil {
 		return *err
@@ -211,7 +211,7 @@ func (d *device) opened() []*queue {
 	return d.queues
 }
 
-// reclaim releases scratch memory and the plans that are kept for nodes. It reports whether there were any.
+// reclaim releases scratch memory and the plans that are kept for nodes. It reports whether it released anything.
 func (d *device) reclaim() bool {
 	some := false
 	for _, q := range d.opened() {

@@ -8,9 +8,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Libraries take up to a tenth of a second for one answer, and compilers longer for one kernel, and a plan needs them one after the other.
-// So a program is first planned as a draft that presumes a candidate for every query. Then all queries run at the same time, while the
-// kernels of the draft are compiled. Where a library has no candidate, another draft finds the queries that follow from that.
+// A library takes up to a tenth of a second for one answer, and a compiler takes longer for one kernel. A plan needs these answers and
+// kernels one after the other. So a program is first planned as a draft that presumes a candidate for every query. After that, all queries
+// run at the same time, while the kernels of the draft are compiled. Where a library has no candidate, another draft finds the queries that
+// follow from that.
 
 // draft holds the queries that a plan needs, as far as they are known, by key.
 type draft struct {
@@ -49,7 +50,8 @@ func (d *device) drafted(ctx context.Context, p *program.Program, consts []*bloc
 	}
 }
 
-// candidates returns the libraries' candidates for o. In a draft, it returns a presumed one if the libraries were not queried for o before.
+// candidates returns the libraries' candidates for o. In a draft, it returns a presumed candidate if the libraries were not queried for o
+// before.
 func (b *builder) candidates(o *offered) []Candidate {
 	if b.draft == nil {
 		return b.d.candidates(o)

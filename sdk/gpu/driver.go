@@ -20,8 +20,8 @@ type Driver interface {
 	Close() error
 }
 
-// Device is an opened device. Its methods are called concurrently. A fault that ends the device, after which nothing can
-// be computed on it any more, is an error that wraps core.ErrBackendLost.
+// Device is an opened device. Its methods are called concurrently. If a fault ends the device, so that it can compute nothing any more, the
+// error wraps core.ErrBackendLost.
 type Device interface {
 	// Target returns the properties of the hardware for which kernels are built.
 	Target() template.Target
@@ -36,7 +36,7 @@ type Device interface {
 	// kernel is nil, its function is not wanted and may be nil.
 	Load(code []byte, kernels []*ir.Kernel) ([]Function, error)
 
-	// Alloc allocates device memory, aligned to at least 256 bytes. If there is none left, its error wraps core.ErrOutOfMemory.
+	// Alloc allocates device memory, aligned to at least 256 bytes. If no memory is left, its error wraps core.ErrOutOfMemory.
 	Alloc(bytes int64) (Memory, error)
 	// Free frees device memory that nothing uses any more.
 	Free(m Memory)
@@ -71,7 +71,7 @@ type Ref struct {
 
 // Function is a kernel that was loaded.
 type Function interface {
-	// Kernel returns the kernel that it was made from.
+	// Kernel returns the kernel from which the function was created.
 	Kernel() *ir.Kernel
 	// Unload releases the function. No launch of it is in progress.
 	Unload()
@@ -89,7 +89,7 @@ type Launch struct {
 	Function Function
 	Grid     [3]int
 	Args     []Arg
-	Starts   []int32 // of a batched kernel, as in ir.Launch
+	Starts   []int32 // first blocks of the members of a batched kernel, as in ir.Launch
 }
 
 // Queue executes work in order. One goroutine at a time calls its methods. All of them except Synchronize only start the work.
@@ -119,9 +119,9 @@ type Queue interface {
 type Event interface {
 	// Done reports whether the queue has reached the event; an error is a fault of the work before it.
 	Done() (bool, error)
-	// Wait returns when the queue has reached it. It may be called from any goroutine, more than once.
+	// Wait returns when the queue has reached the event. It may be called from any goroutine, more than once.
 	Wait() error
-	// Since returns the device's time between an earlier event of the same queue and this one, both timed and reached.
+	// Since returns the device's time between an earlier event of the same queue and this event; both must be timed and reached.
 	Since(earlier Event) (time.Duration, error)
 	// Release releases the event. It is called once.
 	Release()
@@ -160,7 +160,7 @@ type Fill struct {
 
 // Graph is an instantiated sequence of steps. One goroutine at a time uses it.
 type Graph interface {
-	// Update changes the arguments of step i. They have the same form as the original ones. Library calls may refuse with
+	// Update changes the arguments of step i. They have the same form as the original arguments. Library calls may refuse with
 	// ErrUnsupported.
 	Update(i int, s Step) error
 	// Launch starts the graph on a queue.

@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/core/program/group"
 )
 
-// epilogue adds the nodes after the anchor to the offer, as long as a library's epilogue can compute them: a bias, a residual, and
-// last an activation. The remaining nodes become rest, and so do nodes that read a result which is an output of the group.
+// epilogue adds the nodes after the anchor to the offer, as long as a library's epilogue can compute them: a bias, a residual, and last an
+// activation. All other nodes become rest, including nodes that read an output of the group.
 func (b *builder) epilogue(o *offered, x *group.Group) {
 	rest := x.Epilogue
 	if o.attention != nil || o.convolution != nil && o.convolution.Kind != Forward {
@@ -56,7 +56,7 @@ func (b *builder) sole(id op.TensorID, k int) bool {
 	return ok && u == k
 }
 
-// takeSum adds the addition of a bias or a residual to the offer, if it fits.
+// takeSum adds the addition of a bias or a residual to the offer, if the offer can contain it.
 func (b *builder) takeSum(o *offered, n *op.Node) bool {
 	other := n.Inputs[0]
 	if other == o.out.ID {

@@ -17,7 +17,7 @@ import (
 type frame struct {
 	plan  *plan
 	steps []Step
-	from  []int // by step: the index of the plan's step that it belongs to
+	from  []int // by step: the index of the plan's step to which the step belongs
 	memory
 	bound   []Ref
 	uses    [][]slotUse // by slot
@@ -64,8 +64,8 @@ func (f *frame) make(q *queue) error {
 	return nil
 }
 
-// addFallback adds the steps of the fallback of a call. Their temporaries are in the frame's own memory, because the plan's temporaries
-// may be in use when a call fails.
+// addFallback adds the steps of the fallback of a call. The temporaries of these steps are in the frame's own memory, because the plan's
+// temporaries may be in use when a call fails.
 func (f *frame) addFallback(i int, s *fallback) error {
 	own, err := s.get()
 	if err != nil {
@@ -320,7 +320,7 @@ func (f *frame) profile(q *queue, t *engine.Steps) error {
 	return nil
 }
 
-// describe returns the description of step i for a profile. A group of several steps is described at its first one.
+// describe returns the description of step i for a profile. A group of several steps is described at its first step.
 func (f *frame) describe(i int) core.ProfileStep {
 	st := &f.plan.steps[f.from[i]]
 	if i > 0 && f.plan.steps[f.from[i-1]].group == st.group {

@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	minGraph     = 8 // least number of steps for which a device graph is worth it
+	minGraph     = 8 // least number of steps for which a device graph is worthwhile
 	maxInstances = 4 // graphs of one frame, for different memory
 	maxKeys      = 8 // bindings that a frame remembers
 )
 
-// graphs holds the device graphs of a frame. A graph is made at the second run, and updated before later runs where the memory of
-// its steps has changed. Library calls may refuse an update: then there is a graph for each binding that occurs again, and runs
-// with other bindings start step by step.
+// graphs holds the device graphs of a frame. A graph is created at the second run, and updated before later runs if the memory of its steps
+// has changed. Library calls may refuse an update: then the frame has a graph for each binding that occurs again, and runs with other
+// bindings start step by step.
 type graphs struct {
 	all     []*instance
 	hard    []int   // slots whose change a step refused
 	keys    [][]Ref // bindings of these slots seen before
-	patched []int   // by step: the run for which it was last changed
+	patched []int   // by step: the run for which the step was last changed
 	failed  bool
 }
 
-// instance is a device graph and the memory that it was last run on.
+// instance is a device graph and the memory on which the graph was last run.
 type instance struct {
 	graph Graph
 	bound []Ref
-	used  uint64 // its last run, as a number of works of the queue
+	used  uint64 // last run of the graph, as a number of works of the queue
 }
 
-// replay starts a graph of the steps, if one fits the bound memory or it is time to make one.
+// replay starts a graph of the steps, if a graph fits the bound memory or creating one is worthwhile.
 func (f *frame) replay(q *queue) (started bool, err error) {
 	if f.failed || f.runs < 2 || len(f.steps) < minGraph {
 		return false, nil
@@ -82,7 +82,7 @@ func (f *frame) same(x *instance) bool {
 	return true
 }
 
-// again reports whether a graph for the bound memory is worth it: the slots that cannot be changed in a graph had the same memory in an
+// again reports whether a graph for the bound memory is worthwhile: the slots that cannot be changed in a graph had the same memory in an
 // earlier run.
 func (f *frame) again() bool {
 	if f.hard == nil {
@@ -141,7 +141,7 @@ func (f *frame) refuse(step int) {
 	f.keys = nil
 }
 
-// instantiate makes a graph of the steps. It returns nil if the driver cannot; then the frame runs without graphs.
+// instantiate creates a graph of the steps. It returns nil if the driver cannot create the graph; then the frame runs without graphs.
 func (f *frame) instantiate(q *queue) (*instance, error) {
 	f.relate(q.device.options.InOrder)
 	g, err := q.device.grapher.NewGraph(f.steps)
@@ -179,7 +179,7 @@ func (f *frame) drop(q *queue) {
 	f.keys = nil
 }
 
-// boundGraphs closes the least recently used graphs, except those of keep, until the rest is within the bound: a driver uses some
+// boundGraphs closes the least recently used graphs, except the graphs of keep, until the rest is within the bound: a driver uses some
 // kilobytes for each step.
 func (q *queue) boundGraphs(keep *frame) {
 	for q.graphSteps > q.device.options.GraphSteps {

@@ -54,7 +54,7 @@ func newKernels(d Device, s *store) *kernels {
 	return &kernels{device: d, dialect: d.Dialect(), store: s, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), entries: map[digest]*entry{}}
 }
 
-// get returns the functions of ks in order. Missing ones are compiled, with a few concurrent calls of the compiler.
+// get returns the functions of ks in order. Missing functions are compiled, with a few concurrent calls of the compiler.
 func (x *kernels) get(ctx context.Context, ks []*ir.Kernel) ([]Function, error) {
 	all := make([]*entry, len(ks))
 	var missing []*entry
@@ -88,7 +88,7 @@ func (x *kernels) get(ctx context.Context, ks []*ir.Kernel) ([]Function, error) 
 	return fns, nil
 }
 
-// begin starts to make functions of ks. get waits for them and returns errors.
+// begin starts to create the functions of ks. get waits for the functions and returns errors.
 func (x *kernels) begin(ctx context.Context, ks []*ir.Kernel) {
 	if len(ks) > 0 {
 		x.begun.Go(func() { _, _ = x.get(ctx, ks) })
@@ -198,7 +198,7 @@ func (x *kernels) settle(e *entry, fn Function, err error) {
 	close(e.ready)
 }
 
-// stored loads the kernels that the store has, and returns the others.
+// stored loads the kernels that the store contains, and returns the entries of all other kernels.
 func (x *kernels) stored(missing []*entry) (left []*entry) {
 	var done sync.WaitGroup
 	for _, u := range x.store.find(x.names(missing)) {

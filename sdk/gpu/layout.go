@@ -12,13 +12,13 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Convolutions of libraries are fastest with channels last, that is with the channels of a pixel contiguous in memory. So in programs they
-// write their results with channels last. Groups that read such a tensor compute and write in that order too. If a group cannot, the tensor
-// is copied for it. Types and shapes do not change, only strides.
+// Convolutions of libraries are fastest with channels last, that is with the channels of a pixel contiguous in memory. So in programs
+// convolutions write their results with channels last. Groups that read such a tensor compute and write in that order too. If a group
+// cannot, the tensor is copied for it. Types and shapes do not change, only strides.
 
 // putsLast reports whether a program uses channels last. A program with a single convolution does not: in row-major order, the order of its
-// operands and results, the convolution has the same bits as the node by itself. A program whose convolutions are all faster in generated
-// kernels than in libraries does not either.
+// operands and results, the convolution has the same bits as the node by itself. Neither does a program whose convolutions are all faster
+// in generated kernels than in libraries.
 func (b *builder) putsLast() bool {
 	n, direct := 0, true
 	for k := range b.g.Nodes {
@@ -60,7 +60,7 @@ func isLast(v shape.View) bool {
 	return len(v.Shape) > 2 && v.Offset == 0 && !v.IsContiguous() && slices.Min(v.Strides) >= 0 && v.Permute(last(len(v.Shape))).IsContiguous()
 }
 
-// ordered returns t with channels last, copied for group x if it has another layout.
+// ordered returns t with channels last, copied for group x if t has another layout.
 func (b *builder) ordered(x *group.Group, d op.Desc, t tensor) (tensor, error) {
 	if v := t.view.Permute(last(len(t.view.Shape))); v.Offset == 0 && v.IsContiguous() {
 		return t, nil
@@ -205,7 +205,7 @@ func (u *relayout) order(d op.Desc, turn bool) op.Desc {
 	return d
 }
 
-// node rewrites a node, and reports whether it could. number says that the result is passed to kernels as a scalar.
+// node rewrites a node, and reports whether that was possible. number says that the result is passed to kernels as a scalar.
 func (u *relayout) node(n *op.Node, number bool) bool {
 	if len(n.Outputs) != 1 {
 		return false

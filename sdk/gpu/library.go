@@ -62,7 +62,7 @@ type Product struct {
 	A, B, D        Matrix
 	// TF32 allows factors of f32 to be rounded to 10 bits of mantissa.
 	TF32       bool
-	Bias       dtype.DType // Invalid: there is none
+	Bias       dtype.DType // Invalid: no bias
 	Residual   bool
 	Activation Activation
 }

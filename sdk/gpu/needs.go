@@ -30,11 +30,11 @@ type ProgramNeeds struct {
 	Tensors []TensorNeeds
 }
 
-// TensorNeeds describes temporaries of a program that have the same size, and that the same ops compute in the same types.
+// TensorNeeds describes temporaries of a program with the same size, which the same ops compute in the same types.
 type TensorNeeds struct {
 	Count int
 	Bytes int64 // size of each tensor
-	// First is the step that writes the first of them. Last is the last step that reads one of them.
+	// First is the step that writes the first of these tensors. Last is the last step that reads one of them.
 	First, Last int
 	Made        string // the ops and the results of the group that computes them
 	Read        string // the op of step Last

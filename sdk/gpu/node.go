@@ -64,7 +64,7 @@ func newNodeCache(limit int64) *nodeCache {
 	return &nodeCache{limit: limit, plans: map[string]*cached{}}
 }
 
-// get returns the plan of a node. The caller becomes a holder of it.
+// get returns the plan of a node. The caller becomes a holder of the plan.
 func (x *nodeCache) get(q *queue, n *op.Node, in []op.Desc) (*plan, error) {
 	q.buffer.key = op.AppendKey(q.buffer.key[:0], n, in)
 	x.mu.Lock()
@@ -84,7 +84,7 @@ func (x *nodeCache) get(q *queue, n *op.Node, in []op.Desc) (*plan, error) {
 	return p, nil
 }
 
-// put adds a plan to the cache, and evicts the least recently used ones when there are too many.
+// put adds a plan to the cache. If the cache is then too large, put evicts the least recently used plans.
 func (x *nodeCache) put(key string, p *plan) {
 	var old []*plan
 	x.mu.Lock()
@@ -204,7 +204,7 @@ func unwrapped(err error) error {
 	return err
 }
 
-// estimate returns the bytes of host memory that a plan and a frame of it take.
+// estimate returns the bytes of host memory that a plan and one frame of the plan occupy.
 func (p *plan) estimate() int64 {
 	n := int64(1024 + 256*len(p.buffers))
 	for i := range p.steps {

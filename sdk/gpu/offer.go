@@ -15,17 +15,17 @@ type offered struct {
 	convolution *Convolution
 	attention   *Attention
 	in          []op.TensorID // without bias and residual
-	from        []tensor      // their places
-	bias        op.TensorID   // 0: there is none
-	residual    op.TensorID   // 0: there is none
+	from        []tensor      // places of the tensors in
+	bias        op.TensorID   // 0: no bias
+	residual    op.TensorID   // 0: no residual
 	out         op.Desc
-	view        shape.View // of the result in its buffer
+	view        shape.View // view of the result in its buffer
 	most        int        // greatest number of nodes after the anchor to offer
 	rest        []int      // the nodes after the anchor that the library does not compute
 }
 
-// offer returns the problem that libraries may solve for the anchor of x. Its epilogue has up to most of the nodes after the anchor. offer
-// returns nil if x has no such anchor, or if its operands have a layout that libraries do not accept.
+// offer returns the problem that libraries may solve for the anchor of x. The epilogue of the problem has at most the given number (most)
+// of the nodes after the anchor. offer returns nil if x has no such anchor, or if its operands have a layout that libraries do not accept.
 func (b *builder) offer(x *group.Group, most int) *offered {
 	if x.Anchor == group.None || len(x.Prologue) > 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 // to a filter has batch and channels exchanged in both operands. The views of the operands reveal this, because reversing and
 // exchanging axes does not copy.
 
-// swapped reports whether the first two axes of a view are exchanged, or the others reversed.
+// swapped reports whether the first two axes of a view are exchanged, or the other axes reversed.
 func swapped(v shape.View) bool {
 	if len(v.Shape) < 3 {
 		return false
@@ -79,8 +79,8 @@ func (c *Convolution) offer(in []op.TensorID, from []tensor, image, filter, resu
 	return &offered{convolution: c, in: in, from: from, view: []shape.View{image, filter, result}[out]}
 }
 
-// offerBackwardImage reads a convolution as the gradient of another with respect to its image: x is the gradient of the result, w the
-// filter with its channels exchanged and its spatial axes reversed.
+// offerBackwardImage reads a convolution as the gradient of another convolution with respect to its image: x is the gradient of the result,
+// w the filter with its channels exchanged and its spatial axes reversed.
 func (b *builder) offerBackwardImage(n *op.Node, c *Convolution, x, w tensor) *offered {
 	d := n.Outputs[0]
 	if c.Groups != 1 || slices.Max(n.Attrs.Ints("strides")) > 1 {
@@ -104,8 +104,8 @@ func (b *builder) offerBackwardImage(n *op.Node, c *Convolution, x, w tensor) *o
 	return c.offer(n.Inputs[:2], []tensor{x, w}, shape.Contiguous(d.Shape), w.view, x.view, 0)
 }
 
-// offerBackwardFilter reads a convolution as the gradient of another with respect to its filter: x is the image and w the gradient of the
-// result. Batch and channels are exchanged in both, and in the filter's gradient.
+// offerBackwardFilter reads a convolution as the gradient of another convolution with respect to its filter: x is the image and w the
+// gradient of the result. Batch and channels are exchanged in both, and in the filter's gradient.
 func (b *builder) offerBackwardFilter(n *op.Node, c *Convolution, x, w tensor) *offered {
 	if c.Groups != 1 {
 		return nil
@@ -124,8 +124,8 @@ func (b *builder) offerBackwardFilter(n *op.Node, c *Convolution, x, w tensor) *
 	return o
 }
 
-// padAfter finds a padding after the image with which the convolution has a result of the given shape. If it can, it chooses the padding
-// that is before the image. It returns false if there is no such padding.
+// padAfter finds a padding after the image with which the convolution has a result of the given shape. If possible, it chooses the same
+// padding as before the image. It returns false if no padding has that result.
 func (c *Convolution) padAfter(image, filter, result shape.Shape) bool {
 	for i, k := range filter[2:] {
 		least := (result[2+i]-1)*c.Stride[i] + (k-1)*c.Dilation[i] + 1 - image[2+i] - c.PadBefore[i]

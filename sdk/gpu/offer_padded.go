@@ -106,7 +106,7 @@ func (b *builder) offerPadded(x *group.Group, o *offered) ([]Candidate, error) {
 	return cs, nil
 }
 
-// rowsOf returns a view of shape s in row-major order, with row elements from the beginning of a row to that of the next.
+// rowsOf returns a view of shape s in row-major order, in which the beginnings of neighbouring rows are row elements apart.
 func rowsOf(s shape.Shape, row int) shape.View {
 	v := shape.Contiguous(s)
 	v.Strides = slices.Clone(v.Strides)
@@ -227,7 +227,7 @@ func (b *builder) factorOnly(id op.TensorID) bool {
 	return len(users) > 0
 }
 
-// zeroed adds memory for d, with padded lines as in view, and a launch that writes zeros behind their elements.
+// zeroed adds memory for d, with padded lines as in view, and a launch that writes zeros behind the elements of each line.
 func (b *builder) zeroed(x *group.Group, d op.Desc, view shape.View) (tensor, error) {
 	rows, cols, line := d.Shape[0], d.Shape[1], view.Strides[0]
 	t := tensor{b.add(buffer{bytes: int64(rows * line * d.DType.Size())}), view}

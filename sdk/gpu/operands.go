@@ -4,7 +4,7 @@ package gpu
 // may refuse other operands, so operands whose memory changes from run to run are copied to a fixed place.
 type memory struct {
 	own         *block
-	need        int64         // its bytes
+	need        int64         // required bytes of the memory
 	staged      map[int]int64 // by slot: the offset of its copy
 	stagedBytes int64
 	misses      int  // runs without a graph because operands of calls had changed
@@ -43,7 +43,7 @@ func (f *frame) stageOperands(q *queue) {
 	}
 	f.hard = nil
 	f.drop(q)
-	_ = f.make(q) // an earlier call made the same steps
+	_ = f.make(q) // an earlier call of make has created the same steps without an error
 }
 
 // addCall adds a library call, and the copies of its operands.

@@ -11,8 +11,8 @@ type touch struct {
 	writes bool
 }
 
-// relate sets, for each step, the earlier steps that it has to wait for: steps that write memory that it reads or writes, and steps that
-// read memory that it writes. Buffers that share memory, now or in another run, count as one.
+// relate sets, for each step, the earlier steps for which the step has to wait. An earlier step writes memory that the step reads or
+// writes, or reads memory that the step writes. Buffers that share memory, now or in another run, count as one.
 func (f *frame) relate(inOrder bool) {
 	if inOrder {
 		for i := range f.steps {
@@ -75,8 +75,8 @@ func (f *frame) relate(inOrder bool) {
 	}
 }
 
-// shared lists, by buffer, the other buffers that may share memory with it: overlapping temporaries, and outputs with the inputs that may
-// be donated to them.
+// shared lists, by buffer, the other buffers that may share memory with it: overlapping temporaries, and, for an output, the inputs whose
+// memory the output may reuse.
 func (p *plan) shared() map[int][]int {
 	all := map[int][]int{}
 	pair := func(i, k int) { all[i], all[k] = append(all[i], k), append(all[k], i) }

@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// plan is a compiled program: steps on buffers. Temporaries have places in the scratch memory of the queue that runs the plan. A
-// plan is immutable; each queue has a frame of it.
+// plan is a compiled program: steps on buffers. Temporaries have places in the scratch memory of the queue that runs the plan. A plan is
+// immutable; each queue has a frame of the plan.
 type plan struct {
 	device  *device
 	name    string
@@ -20,14 +20,14 @@ type plan struct {
 	inputs  []op.Desc
 	outputs []output
 	made    []int   // the buffers of outputs that runs allocate, by number of the output block
-	donors  []int   // by output block: the input whose memory it reuses if that is donated, or none
-	further [][]int // by output block: the inputs that it may reuse if that one is not donated; nil: none
+	donors  []int   // by output block: the input whose memory the block reuses if the input is donated, or none
+	further [][]int // by output block: the inputs that the block may reuse if its donor is not donated; nil: none
 	consts  []*block
 	buffers []buffer
 	steps   []step
 	scratch int64
 	faults  bool
-	graphs  bool // device graphs are worth it
+	graphs  bool // device graphs are worthwhile
 
 	holders atomic.Int32
 
@@ -49,7 +49,7 @@ type output struct {
 // Close implements engine.Plan.
 func (p *plan) Close() { p.drop() }
 
-// drop removes a holder. With the last one, it releases the resources of the plan.
+// drop removes a holder. With the last holder, it releases the resources of the plan.
 func (p *plan) drop() {
 	if p.holders.Add(-1) > 0 {
 		return
@@ -150,7 +150,7 @@ func (p *plan) run(q *queue, in []*block, owned []bool, out []*block, t *engine.
 	return nil
 }
 
-// donor returns the input whose memory output block k takes, none for memory of its own.
+// donor returns the input whose memory output block k reuses, or none if the block gets memory of its own.
 func (p *plan) donor(k int, owned []bool, in []*block, t *tenant) int {
 	if d := p.donors[k]; d != none && owned[d] && in[d].sole(t) {
 		return d

@@ -13,28 +13,28 @@ type pool struct {
 	limit  int64 // bytes of all segments; 0: no limit
 	// queues returns the open queues.
 	queues func() []*queue
-	// reclaim releases memory that is only cached, and reports whether there was some.
+	// reclaim releases memory that is only cached, and reports whether it released any.
 	reclaim  func() bool
-	calmTime time.Duration // calmTime, except in tests
+	calmTime time.Duration // the constant calmTime, except in tests
 
 	mu       sync.Mutex // guards the fields below, and blocks
-	any      tenant     // whose free blocks every queue may take
+	any      tenant     // tenant whose free blocks every queue may take
 	segments map[*segment]struct{}
 	deferred []*block // released blocks that several queues have used
 	waiting  []batch
 	stats    PoolStats
-	numbers  int       // of segments
+	numbers  int       // number of segments that were allocated
 	structs  []*block  // unused block structs
-	runs     int       // of programs, since stats.recent was reset
-	began    time.Time // when that was
+	runs     int       // runs of programs since stats.recent was reset
+	began    time.Time // time of that reset
 	tidied   int       // times that the pool was emptied for a large block
 }
 
 // tenant is a queue as the pool sees it.
 type tenant struct {
-	queue  *queue // nil: the pool's own
+	queue  *queue // nil: the pool's own tenant
 	closed bool
-	bins   [2]bins // free blocks that the queue may take: of segments for small blocks, and of others
+	bins   [2]bins // free blocks that the queue may take: of segments for small blocks, and of other segments
 }
 
 func (t *tenant) of(s *segment) *bins { return t.kind(s.small) }
@@ -53,7 +53,7 @@ type batch struct {
 }
 
 const (
-	smallBlock   = 1 << 20 // the largest block of a segment for small ones
+	smallBlock   = 1 << 20 // the largest block of a segment for small blocks
 	smallSegment = 4 << 20
 	largeSegment = 64 << 20
 	segmentGrain = 2 << 20
@@ -86,7 +86,7 @@ func (p *pool) alloc(t *tenant, n int64, u use) (*block, error) {
 	return b, nil
 }
 
-// take returns a free block that t may use; nil if there is none. The caller holds mu.
+// take returns a free block that t may use, or nil if there is no such block. The caller holds mu.
 func (p *pool) take(t *tenant, size int64) *block {
 	small := size <= smallBlock
 	for _, from := range [2]*tenant{t, &p.any} {
@@ -100,7 +100,7 @@ func (p *pool) take(t *tenant, size int64) *block {
 	return nil
 }
 
-// takeAny is like take, but also looks for small blocks in segments for large ones.
+// takeAny is like take, but also looks for small blocks in segments for large blocks.
 func (p *pool) takeAny(t *tenant, size int64) *block {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,7 +139,7 @@ func (p *pool) fresh() *block {
 	return new(block)
 }
 
-// release removes a holder. With the last one the block becomes free.
+// release removes a holder. With the last holder, the block becomes free.
 func (p *pool) release(b *block) {
 	if b.holders.Add(-1) > 0 {
 		return
@@ -154,7 +154,7 @@ func (p *pool) release(b *block) {
 	p.put(b.owner, b)
 }
 
-// put makes b free for t, or for all where t is closed, and joins it with its free neighbours. The caller holds mu.
+// put makes b free for t, or for all queues if t is closed, and joins b with its free neighbours. The caller holds mu.
 func (p *pool) put(t *tenant, b *block) {
 	if t.closed {
 		t = &p.any
@@ -214,7 +214,7 @@ func (p *pool) touch(t *tenant, b *block) {
 	b.shared.Store(true)
 }
 
-// move moves the free blocks of from to to. The caller holds mu.
+// move transfers the free blocks of tenant from to tenant to. The caller holds mu.
 func (p *pool) move(from, to *tenant) {
 	for i := range from.bins {
 		for l := from.bins[i].any(); l != nil; l = from.bins[i].any() {
@@ -225,7 +225,7 @@ func (p *pool) move(from, to *tenant) {
 	}
 }
 
-// leave makes the free blocks of a queue available to all. The work of the queue must be done.
+// leave makes the free blocks of a queue available to all queues. The work of the queue must be done.
 func (p *pool) leave(t *tenant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 // pack moves the tensors of queue q from partly unused segments to segments of just the size that they need, and returns the old segments
 // to the driver. Otherwise a few long-lived tensors would keep segments of many times their size. Graphs and frames notice that the tensors
 // have moved, as they do when other tensors are bound. pack does nothing if it would return fewer than least bytes. It is called by the
-// goroutine that executes the commands of q, holding no lock, and waits for q. Tensors that others may be using stay where they are.
+// goroutine that executes the commands of q, holding no lock, and waits for q. A segment with a tensor that has another holder, or that
+// another queue has used, is not emptied.
 func (p *pool) pack(q *queue, least int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -49,20 +50,21 @@ func (p *pool) pack(q *queue, least int64) error {
 }
 
 const (
-	// nearlyFull: a segment stays as it is if at most one part in nearlyFull of it is unused.
+	// nearlyFull: a segment is not emptied if at most 1/nearlyFull of its bytes are unused.
 	nearlyFull = 8
 	// packed bounds the bytes of a segment that pack creates, unless it empties a segment that holds more: the old and the new segment
 	// exist at the same time for a moment.
 	packed = largeSegment
 )
 
-// sparse is a segment to be emptied, and the bytes held in it.
+// sparse is a segment to be emptied, and the number of bytes of its held blocks.
 type sparse struct {
 	segment *segment
 	used    int64
 }
 
-// empty moves the held blocks of segments to a new one, and frees the old ones. It returns false if there is no memory.
+// empty moves the held blocks of segments to a new segment, and frees the old segments. It returns false if there is no memory for the new
+// segment.
 func (p *pool) empty(q *queue, from []sparse, total int64) (done bool, err error) {
 	if p.limit > 0 && p.stats.Reserved+total > p.limit {
 		return false, nil
@@ -94,8 +96,8 @@ const (
 )
 
 // calm returns memory to the driver that was unused in the last runs of programs. A few steps that ran node by node, for example for a
-// batch of another size, may have allocated it, and programs have no use for it. calm is called before a run of a program, under the
-// conditions of pack.
+// batch of another size, may have allocated this memory, for which programs have no use. calm is called before a run of a program, under
+// the conditions of pack.
 func (p *pool) calm(q *queue) error {
 	p.mu.Lock()
 	p.runs++

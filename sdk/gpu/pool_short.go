@@ -7,10 +7,10 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// need finds a block when no free one fits. It tries in this order: blocks of other queues whose work is done; the scratch memory of the
+// need finds a block when no free block fits. It tries in this order: blocks of other queues whose work is done; the scratch memory of the
 // queue, if its single nodes need much memory; the pieces that tidy joins; a new segment. If memory is short, it then releases cached
-// memory, takes free blocks of other queues and orders t's work after theirs, and last waits for all queues and returns unused segments to
-// the driver.
+// memory, takes free blocks of other queues and orders t's work after the work of these queues, and last waits for all queues and returns
+// unused segments to the driver.
 func (p *pool) need(t *tenant, size int64) (*block, error) {
 	if err := p.collect(false); err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func (p *pool) drain(*tenant) error {
 // round.
 const maxTidy = 8
 
-// tidy creates a large block for a single node, or room for one, from smaller pieces of unused memory, if these amount to at least its
-// size.
+// tidy creates a large block for a single node, or room for such a block, from smaller pieces of unused memory, if these amount to at least
+// its size.
 func (p *pool) tidy(t *tenant, size int64) error {
 	q := t.queue
 	if q == nil || !q.single || size < worthwhile {
@@ -88,8 +88,8 @@ func (p *pool) tidy(t *tenant, size int64) error {
 }
 
 // makeRoom returns unused memory to the driver before n bytes are allocated. It does so if n is large, no free block has that size, and at
-// least n/4 bytes are unused. Memory that a step allocated node by node, before it became a program, is of no use as its scratch memory.
-// makeRoom waits for all queues, which a queue whose scratch memory grows can afford.
+// least n/4 bytes are unused. Memory that a step allocated while it ran node by node is of no use as the scratch memory of the program that
+// the step became. makeRoom waits for all queues, which a queue whose scratch memory grows can afford.
 func (p *pool) makeRoom(t *tenant, n int64) error {
 	p.mu.Lock()
 	unused := p.stats.Reserved - p.stats.InUse - p.stats.Scratch
@@ -104,7 +104,8 @@ func (p *pool) makeRoom(t *tenant, n int64) error {
 	return p.pack(t.queue, largeSegment)
 }
 
-// collect frees blocks that several queues have used, once all of these queues have done their work. With wait it waits for them.
+// collect frees blocks that several queues have used, once all of these queues have done their work. If wait is set, it waits for this
+// work.
 func (p *pool) collect(wait bool) error {
 	p.mu.Lock()
 	blocks := p.deferred
@@ -178,7 +179,7 @@ func (p *pool) has(t *tenant) bool {
 	return t.bins[0].bytes+t.bins[1].bytes > 0
 }
 
-// steal moves free blocks of other queues to t, and orders t's later work behind theirs.
+// steal moves free blocks of other queues to t, and orders t's later work after the work of these queues.
 func (p *pool) steal(t *tenant) error {
 	if t.queue == nil {
 		return nil

@@ -14,8 +14,8 @@ type PoolStats struct {
 	Reserved int64 // bytes that are allocated from the driver
 	Most     int64 // the peak of Reserved
 	Segments int   // allocations of the driver
-	// Requests is the number of blocks that were allocated, DriverAllocs and DriverFrees are the numbers of calls of the driver,
-	// and Moved is the number of free blocks that went from one queue to others.
+	// Requests is the number of blocks that were allocated, DriverAllocs and DriverFrees are the numbers of calls of the driver, and Moved
+	// is the number of free blocks that were moved from one queue to other queues.
 	Requests, DriverAllocs, DriverFrees, Moved int64
 
 	held   [uses]held
@@ -51,7 +51,7 @@ func (p *pool) statistics() PoolStats {
 // maxSizes is the greatest number of sizes of blocks that a report lists for each use.
 const maxSizes = 4
 
-// exhausted adds to err what holds the memory, and what can be done.
+// exhausted adds to err a report of the uses that hold the memory, and the remedies.
 func (p *pool) exhausted(size int64, err error) error {
 	free, total := p.device.MemoryInfo()
 	p.mu.Lock()

@@ -13,7 +13,7 @@ import (
 type queue struct {
 	device *device
 	tenant tenant
-	buffer buffers // of the executor
+	buffer buffers // buffers of the executor
 	single bool    // the executor runs a single node
 	grown  int64   // bytes that single nodes lacked since the scratch memory was allocated
 
@@ -213,7 +213,7 @@ func (q *queue) upload(d op.Desc, b *block, at int, data []byte) error {
 	return nil
 }
 
-// stage returns staging memory of n bytes. If there is none, it waits.
+// stage returns staging memory of n bytes. If no such memory is free, it waits.
 func (q *queue) stage(n int) (*stage, error) {
 	for {
 		if s := q.device.host.get(n); s != nil {
@@ -230,7 +230,7 @@ func (q *queue) stage(n int) (*stage, error) {
 				break
 			}
 		}
-		if oldest == nil && q.last != nil && q.last.seq == q.seq { // others hold the memory
+		if oldest == nil && q.last != nil && q.last.seq == q.seq { // other queues hold the memory
 			q.mu.Unlock()
 			return q.device.host.extra(n), nil
 		}

@@ -1,6 +1,6 @@
 package gpu
 
-// growScratch grows the scratch memory of the queue to at least n bytes. Graphs and frames notice that it moved.
+// growScratch grows the scratch memory of the queue to at least n bytes. Graphs and frames notice that the memory has moved.
 func (q *queue) growScratch(n int64) error {
 	if n == 0 || q.arena != nil && q.arena.size >= n {
 		return nil
@@ -26,9 +26,9 @@ func (q *queue) growScratch(n int64) error {
 	return nil
 }
 
-// lends reports whether a single node that needs a new block of size bytes should take the scratch memory. It should if single nodes would
-// otherwise have taken more than a quarter of the size of that memory from the driver since it was allocated. Steps that are not a program
-// yet need about as much memory as the program does, and not at the same time.
+// lends reports whether a single node that needs a new block of size bytes should take the scratch memory. It should if, since the scratch
+// memory was allocated, single nodes would otherwise have taken more than a quarter of its size from the driver. Steps that have not become
+// a program yet need about as much memory as the program will, but not at the same time.
 func (q *queue) lends(size int64) bool {
 	if !q.single || size <= smallBlock {
 		return false
@@ -39,8 +39,8 @@ func (q *queue) lends(size int64) bool {
 	return q.arena != nil && q.arena.size > largeSegment && q.grown > q.arena.size/4
 }
 
-// vacate releases the scratch memory, unless a plan is being started, and reports whether there was some. Work that is started
-// later on the queue runs after the work that uses it now.
+// vacate releases the scratch memory, unless a plan is being started, and reports whether it released any. Work that is started later on
+// the queue runs after the work that uses it now.
 func (q *queue) vacate() bool {
 	q.mu.Lock()
 	if q.running {

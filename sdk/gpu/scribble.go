@@ -2,8 +2,8 @@ package gpu
 
 import "slices"
 
-// scribble fills the memory that a run of a plan writes, except the fault word and donated inputs, so that a kernel that reads memory
-// before it is written does not get a right value by chance. The caller holds the queue's lock.
+// scribble fills the memory that a run of a plan writes, except the fault word and donated inputs. A kernel that reads memory too early
+// then does not get a right value by chance. The caller holds the queue's lock.
 func (p *plan) scribble(q *queue, in, made []*block) error {
 	pattern := q.device.options.Poison
 	if pattern == 0 {

@@ -18,13 +18,13 @@ type host struct {
 
 	mu    sync.Mutex // guards the fields below
 	free  [32][]*stage
-	bytes int64 // of all stages but extra ones
+	bytes int64 // bytes of all stages except extra stages
 }
 
 // stage is staging memory for one copy.
 type stage struct {
 	host   *host
-	data   []byte // of the requested length
+	data   []byte // memory of the requested length
 	all    []byte
 	pinned bool
 	extra  bool // beyond the limit, not cached

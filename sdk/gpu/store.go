@@ -36,7 +36,7 @@ type unit struct {
 	bytes   int64
 }
 
-// place is the file, and the index in it, of a kernel in the store.
+// place is the place of a kernel in the store: the file, and the index in the file.
 type place struct {
 	unit *unit
 	at   int
@@ -45,7 +45,7 @@ type place struct {
 // found is a file with kernels that are wanted.
 type found struct {
 	file    string
-	kernels int   // in the file
+	kernels int   // number of kernels in the file
 	places  []int // indices in the file of the wanted kernels
 	wanted  []int // their indices among the wanted names
 }

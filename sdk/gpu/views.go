@@ -50,7 +50,8 @@ func moves(c op.Code) bool {
 	return false
 }
 
-// asView makes the result of a group a view, if the group is one movement and all users accept the view. It reports whether it did.
+// asView turns the result of a group into a view and returns true, if the group is one movement and all users of the result accept the
+// view.
 func (b *builder) asView(x *group.Group) bool {
 	if x.Anchor == group.None || x.Kind != group.Single || !moves(b.g.Nodes[x.Anchor].Op) {
 		return false
@@ -72,7 +73,7 @@ func (b *builder) asView(x *group.Group) bool {
 	return true
 }
 
-// asNumber assigns no memory to the result of a group, if all its users accept it as a scalar argument. It reports whether it did.
+// asNumber assigns no memory to the result of a group and returns true, if all users of the result accept a scalar argument.
 func (b *builder) asNumber(x *group.Group) bool {
 	if len(x.Outputs) != 1 || len(x.Nodes()) != 1 {
 		return false

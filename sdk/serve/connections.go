@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// connections tracks the connections to the server and calls back when the last one is gone.
+// connections tracks the connections to the server and calls back when the last connection is gone.
 type connections struct {
 	mu    sync.Mutex
 	open  int

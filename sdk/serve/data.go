@@ -14,7 +14,7 @@ type upload struct {
 	request uint64
 	desc    op.Desc
 	data    []byte
-	err     error // reason why it is refused; its chunks are still received
+	err     error // reason why the upload is refused; its chunks are still received
 	got     int   // bytes received
 }
 

@@ -13,11 +13,11 @@ import (
 
 type tensorID = op.TensorID
 
-// tensor describes a live tensor: its type, and an error if it could not be created.
+// tensor describes a live tensor: its type, and an error if the tensor could not be created.
 type tensor struct {
 	op.Desc
 	err    error
-	absent bool // the backend does not know it
+	absent bool // the backend does not know the tensor
 }
 
 // device is a device that a host has opened, with its tensors, programs and groups. Its streams share it.
@@ -40,7 +40,7 @@ type device struct {
 	selective   core.Selective
 	profiling   core.Profiling
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	tensors map[tensorID]tensor
 	defined map[uint64]*defined
 	groups  map[uint64]*group
@@ -182,7 +182,7 @@ func (s *server) Memory(_ context.Context, handle uint64) (m core.Memory, err er
 	return m, err
 }
 
-// lookup finds a live tensor. The error contains the reason if there is none. The caller holds mu.
+// lookup finds a live tensor. If the tensor is not live, the error contains the reason. The caller holds mu.
 func (d *device) lookup(id tensorID) (tensor, error) {
 	if x, ok := d.tensors[id]; ok {
 		return x, nil
@@ -246,8 +246,8 @@ func (d *device) made(outs []op.Desc, err error) {
 	d.make(outs, err)
 }
 
-// remove removes tensors and returns those that the backend knows, in the memory of ids. It calls unknown with an error for each
-// of the others. The caller holds mu.
+// remove removes tensors. It returns the ids of the tensors that the backend knows, in the memory of ids, and calls unknown with an error
+// for each other tensor. The caller holds mu.
 func (d *device) remove(ids []tensorID, unknown func(error)) []tensorID {
 	there := ids[:0]
 	for _, id := range ids {

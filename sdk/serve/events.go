@@ -170,7 +170,7 @@ func (t *session) await(c *wire.Command) error {
 	return t.answerLater(answer{request: c.Request, ticket: e, event: c.Event})
 }
 
-// reached waits for an event and answers with the first failure: one that the backend reports, or one in t.events.
+// reached waits for an event and answers with the first failure: a failure that the backend reports, or a failure in t.events.
 func (t *session) reached(ctx context.Context, a *answer) error {
 	err := t.guard("await", func() error { return a.ticket.Wait(ctx) })
 	if !errors.Is(err, core.ErrCanceled) {

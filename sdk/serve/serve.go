@@ -50,7 +50,7 @@ func stderrLogger(name string) hclog.Logger {
 }
 
 // Serve serves the host that has started this process, until the host ends this process, or is gone. While it serves, output to os.Stdout
-// goes to standard error. It fails if no host started the process.
+// goes to standard error. Serve fails if no host started the process.
 func Serve(o Options) error {
 	if err := o.complete(); err != nil {
 		return err

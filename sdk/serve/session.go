@@ -207,7 +207,7 @@ func (t *session) flush() {
 	t.batch = t.batch[:0]
 }
 
-// dropped returns the tensors that a batch drops, except those that it creates.
+// dropped returns the tensors that a batch drops, except tensors that the batch itself creates.
 func dropped(batch []op.Node) []tensorID {
 	made := map[tensorID]bool{}
 	var ids []tensorID

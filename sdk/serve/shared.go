@@ -16,10 +16,10 @@ import (
 type segment struct {
 	number  uint64
 	data    []byte
-	err     error // reason why it could not be mapped
-	busy    bool  // a command uses it
-	kept    bool  // a tensor uses it
-	retired bool  // the host has retired it
+	err     error // reason why the segment could not be mapped
+	busy    bool  // a command uses the segment
+	kept    bool  // a tensor uses the segment
+	retired bool  // the host has retired the segment
 }
 
 // segments holds the segments of a stream.
@@ -123,7 +123,7 @@ func (g *segments) finish() {
 	g.closed = true
 }
 
-// close unmaps all segments that no tensor uses. The others are unmapped when the backend releases their tensors.
+// close unmaps all segments that no tensor uses. The other segments are unmapped when the backend releases their tensors.
 func (g *segments) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -207,7 +207,7 @@ func (t *session) adopt(d op.Desc, x *segment, n int) (told func(), err error) {
 	case err == nil:
 		return part, nil
 	case errors.Is(err, core.ErrKernel):
-		return nil, err // the backend may still use it: the memory stays mapped, and the host retires the segment
+		return nil, err // the backend may still use the segment: the memory stays mapped, and the host retires the segment
 	}
 	t.segments.keep(x, false)
 	if errors.Is(err, core.ErrUnsupported) {
@@ -216,7 +216,8 @@ func (t *session) adopt(d op.Desc, x *segment, n int) (told func(), err error) {
 	return nil, err
 }
 
-// partSize is the number of bytes that are copied to a segment before each notification of the host, which copies them meanwhile.
+// partSize is the number of bytes that are copied to a segment between two notifications of the host. The host copies bytes from the
+// segment at the same time.
 const partSize = 4 << 20
 
 // readShared requests a copy of a tensor into a segment. If the backend exposes its memory, a large tensor is copied directly from there.
@@ -263,7 +264,7 @@ func (t *session) view(c *wire.Command, x *segment) (lost, err error) {
 					return err
 				}
 				if hi == len(dst) {
-					return nil // the answer reports it
+					return nil // the answer reports the error
 				}
 				if lost = t.fs.Send(wire.PartFrame(c.Request, hi)); lost != nil {
 					return lost

@@ -84,7 +84,7 @@ func listen() (l *net.UnixListener, path string, remove func(), err error) {
 	return l, path, func() { os.RemoveAll(dir) }, nil
 }
 
-// greet waits for a connection that presents the token. It returns nil if there is none in time.
+// greet waits for a connection that presents the token. It returns nil if no such connection arrives in time.
 func (k *sockets) greet(l *net.UnixListener, token []byte) *net.UnixConn {
 	_ = l.SetDeadline(time.Now().Add(greetWait))
 	for {

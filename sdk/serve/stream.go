@@ -96,7 +96,7 @@ func (t *session) register() error {
 	return nil
 }
 
-// end removes the stream from the table of stream numbers. Its events count as reached.
+// end removes the stream from the table of stream numbers. The events of the stream count as reached.
 func (t *session) end() {
 	t.dev.conn.mu.Lock()
 	delete(t.dev.conn.streams, t.number)

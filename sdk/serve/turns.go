@@ -17,14 +17,14 @@ const queued = 16
 // first worker does both: if there is nothing to decode, it waits for answers, because a backend may execute commands on the waiting
 // goroutine. While it does work of one kind, a second worker does work of the other kind, if there is any.
 type turns struct {
-	mu        sync.Mutex    // guards what follows
+	mu        sync.Mutex    // guards the fields below
 	changed   *sync.Cond    // a frame was decoded, or the stream is over
 	inbox     []*wire.Frame // received frames that are not decoded
 	due       []answer      // answers to wait for
 	decoding  bool          // a worker decodes a frame
 	answering bool          // a worker waits for an answer
 	busy      bool          // the first worker is waiting for an answer
-	helping   bool          // there is a second worker
+	helping   bool          // a second worker runs
 	parked    bool          // the first worker waits for wake
 	wake      chan struct{}
 	held      bool  // the backend's stream delays commands until a caller waits for them
@@ -37,8 +37,8 @@ type answer struct {
 	request uint64
 	ticket  core.Ticket
 	event   uint64       // number of the event of an await, else 0
-	buffer  *wire.Buffer // of a read
-	segment *segment     // of a read through shared memory
+	buffer  *wire.Buffer // buffer of a read
+	segment *segment     // segment of a read through shared memory
 	size    int
 }
 
@@ -132,7 +132,7 @@ func (t *session) notify() {
 	}
 }
 
-// park waits until there is work. If the host sends frames in quick succession, it polls for the next one, because waking a sleeping
+// park waits until there is work. If the host sends frames in quick succession, park polls for the next frame, because waking a sleeping
 // thread takes longer. The caller holds mu.
 func (t *session) park() {
 	t.parked = true
@@ -177,7 +177,7 @@ func (t *session) fail(err error) {
 	t.over(err)
 }
 
-// enqueue appends a frame to the inbox. With patient it waits while the inbox is full.
+// enqueue appends a frame to the inbox. If patient is set, enqueue waits while the inbox is full.
 func (t *session) enqueue(f *wire.Frame, patient bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -254,7 +254,7 @@ func (t *session) leave() {
 	}
 }
 
-// requests contains the unanswered requests, and those that were canceled before they arrived.
+// requests contains the unanswered requests, and the requests that were canceled before they arrived.
 type requests struct {
 	mu     sync.Mutex
 	latest uint64          // greatest number so far; the numbers of requests increase

@@ -12,7 +12,7 @@ import (
 
 const (
 	parentPoll = 200 * time.Millisecond
-	// reconnectGrace is the time that a plugin without a connection waits for another one.
+	// reconnectGrace is the time that a plugin without a connection waits for another connection.
 	reconnectGrace = 500 * time.Millisecond
 	// exitLimit bounds the time that the process takes to end once the host is gone.
 	exitLimit = 400 * time.Millisecond

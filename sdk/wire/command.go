@@ -8,7 +8,7 @@ import (
 // Tag is the first byte of a command or reply.
 type Tag byte
 
-// Commands of the host. A frame is a sequence of them. Those marked "alone" must be the only command of their frame.
+// Commands of the host. A frame is a sequence of commands. A command marked "alone" must be the only command of its frame.
 const (
 	TagOpen       Tag = 0x01 // alone, first: handle of the device, number of the stream
 	TagNode       Tag = 0x02
@@ -71,7 +71,7 @@ type Command struct {
 	Argument uint64           // AllReduce: a core.Reduction; Broadcast: the root
 }
 
-// ids encodes tensor ids as differences: each from the previous one in the frame, the first from the base.
+// ids encodes tensor ids as differences: each from the previous id in the frame, the first from the base.
 type ids struct{ last op.TensorID }
 
 func (d *ids) append(b []byte, id op.TensorID) []byte {

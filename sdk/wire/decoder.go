@@ -152,7 +152,7 @@ func (d *Decoder) idList() []op.TensorID {
 	return l
 }
 
-// mask reads a bit set. It returns nil for one of length 0.
+// mask reads a bit set. It returns nil for a set of length 0.
 func (d *Decoder) mask() []bool {
 	n := d.r.uvarint()
 	if n > 8*uint64(len(d.r.b)) {

@@ -22,7 +22,7 @@ type opKey struct {
 type names struct {
 	ops   map[opKey]uint64
 	attrs map[string]uint64
-	// last op, because consecutive nodes often have the same
+	// the last op, because consecutive nodes often have the same op
 	lastOp    opKey
 	lastOpNum uint64
 }
@@ -103,7 +103,7 @@ func (e *Encoder) reset() {
 // Len returns the number of bytes since the last Take.
 func (e *Encoder) Len() int { return len(e.b) }
 
-// Take returns the bytes written since the last Take as a frame, or nil if there are none.
+// Take returns the bytes written since the last Take as a frame, or nil if nothing was written.
 func (e *Encoder) Take() *Frame {
 	if len(e.b) == 0 {
 		return nil

@@ -89,7 +89,7 @@ func sentinelCode(err error) uint64 {
 	return uint64(kernel + 1)
 }
 
-// DecodeError is the inverse of AppendError. It returns nil for an empty b, and ErrProtocol for an invalid one. In the result, errors.Is
+// DecodeError is the inverse of AppendError. It returns nil for an empty b, and ErrProtocol for an invalid b. In the result, errors.Is
 // finds the sentinel of the original error, and errors.As finds its *core.NodeError or *op.Error.
 func DecodeError(b []byte) error {
 	r := &reader{b: b}

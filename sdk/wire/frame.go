@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Frame is one message of a stream. A received Frame must be freed once; a sent one belongs to the transport.
+// Frame is one message of a stream. A received Frame must be freed once; a sent Frame belongs to the transport.
 type Frame struct {
 	parts mem.BufferSlice
 }
@@ -104,8 +104,8 @@ func (p *pool) Put(b *[]byte) {
 	}
 }
 
-// Buffer is memory for tensor data that is sent without a copy. Frames of DataFrame refer to it. It returns to its pool after the last of
-// them was sent and Free was called.
+// Buffer is memory for tensor data that is sent without a copy. Frames of DataFrame refer to it. The memory returns to its pool after the
+// last of these frames was sent and Free was called.
 type Buffer struct {
 	data []byte
 	root mem.Buffer

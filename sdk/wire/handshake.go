@@ -34,15 +34,15 @@ const (
 	FeatureMemfd = "memfd"
 )
 
-// Limits of the protocol. Each side refuses what exceeds them.
+// Limits of the protocol. Each side refuses messages that exceed the limits.
 const (
 	// MaxFrame is the greatest length of a frame in bytes.
 	MaxFrame = 4 << 20
-	// ChunkSize is the data in one chunk of a tensor; the last may hold less.
+	// ChunkSize is the data in one chunk of a tensor; the last chunk may hold less.
 	ChunkSize = 1 << 20
-	// MaxInline is the greatest size in bytes of a tensor that is written within a batch; larger ones are sent in chunks.
+	// MaxInline is the greatest size in bytes of a tensor that is written within a batch; larger tensors are sent in chunks.
 	MaxInline = 64 << 10
-	// MaxName is the greatest length of the name of an op or attribute, and MaxText that of other text.
+	// MaxName is the greatest length of the name of an op or attribute, and MaxText the greatest length of other text.
 	MaxName = 256
 	MaxText = 64 << 10
 	// MaxNames bounds the number of interned names of each kind on a stream.
@@ -53,7 +53,7 @@ const (
 	MaxErrorDepth = 8
 	// MaxBlamed bounds the tensors that an error names.
 	MaxBlamed = 64
-	// MaxEvents bounds the events of a stream after the last one for which an await was answered.
+	// MaxEvents bounds the events of a stream after the last event for which an await was answered.
 	MaxEvents = 1 << 16
 	// MaxRequests bounds the unanswered requests of a stream.
 	MaxRequests = 1 << 16

@@ -20,10 +20,10 @@ type Hello struct {
 // Welcome is the plugin's answer.
 type Welcome struct {
 	Protocol Range
-	Version  uint32 // the chosen version; 0 if the ranges do not overlap, and then the rest is empty
+	Version  uint32 // the chosen version; 0 if the ranges do not overlap: only Protocol and Err are then set
 	Features []string
 	Info     core.Info
-	Err      error // why the backend could not be opened
+	Err      error // why the backend could not be opened, or the mismatch of the ranges
 
 	// With FeatureSocket: the path of the socket on which streams may be opened directly, and the token that the host presents
 	// there.

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	linkBuffer = 128 << 10 // of the reader
+	linkBuffer = 128 << 10 // bytes of the buffer of the reader
 	socketRoom = 1 << 20   // requested from the system for each direction
 	directSize = 64 << 10  // frames up to this length are sent with one copy and one call
 )
@@ -148,7 +148,7 @@ func (l *link) writeAll(b []byte) error {
 	return nil
 }
 
-// writeOnce sends what the socket takes at once.
+// writeOnce sends the bytes of b that the socket accepts at once, and returns their number.
 func (l *link) writeOnce(b []byte) (n int, err error) {
 	e := l.raw.Control(func(fd uintptr) { n, err = syscall.Write(int(fd), b) })
 	if e != nil {

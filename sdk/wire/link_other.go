@@ -30,7 +30,7 @@ func (s *FrameStream) Close() {}
 // Next waits for a frame and calls handle with it, as Receive does.
 func (s *FrameStream) Next(handle func(*Frame) error) error { return s.next(handle) }
 
-// Poll finds none.
+// Poll finds no frames.
 func (s *FrameStream) Poll(func(*Frame) error) (some bool, err error) { return false, nil }
 
 // Watch does nothing.

@@ -23,16 +23,17 @@ const (
 // errCut is the error of a socket that ended before the peer announced the end of the stream.
 var errCut = errors.New("wire: the socket has ended")
 
-// receiver splits received bytes into frames. The holder of the mutex receives: one goroutine that waits for frames in Next, and
-// any others that call Poll. The system wakes the first when there is data in the socket, so data that the others leave there is
-// never lost. The others leave no complete frame in the buffer, and wake the first when nothing more can be received.
+// receiver splits received bytes into frames. The holder of the mutex receives: one goroutine that waits for frames in Next, or any
+// goroutine that calls Poll. When there is data in the socket, the system wakes the goroutine in Next, so data that callers of Poll leave
+// in the socket is never lost. Callers of Poll leave no complete frame in the buffer, and wake the goroutine in Next when nothing more can
+// be received.
 type receiver struct {
-	receiving sync.Mutex // guards what follows, and the order in which frames are handled
+	receiving sync.Mutex // guards the fields below, and the order in which frames are handled
 
 	host   bool   // this is the host's end of the stream
 	buf    []byte // received; lo to hi is not yet consumed
 	lo, hi int
-	part   *Frame // frame that is not complete; its first got bytes are in to
+	part   *Frame // frame that is not complete; to contains the first bytes (got) of the frame
 	to     []byte
 	got    int
 	takes  bool // descriptors are received
@@ -111,8 +112,8 @@ func (r *receiver) collect(oob []byte) error {
 	return nil
 }
 
-// take returns the next frame, after at most reads system calls, or nil if it is not complete. An error is returned again at the
-// next call.
+// take returns the next frame, or nil if the frame is not complete after the given number of system calls (reads). An error is returned
+// again at the next call.
 func (r *receiver) take(fd, reads int) (*Frame, error) {
 	for {
 		if r.over != nil {
@@ -200,7 +201,7 @@ func (s *FrameStream) Next(handle func(*Frame) error) error {
 	}
 }
 
-// nextNow calls handle with the next frame if it has arrived, and reports whether it had.
+// nextNow calls handle with the next frame if a frame has arrived, and reports whether a frame has arrived.
 func (l *link) nextNow(handle func(*Frame) error) (some bool, err error) {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
@@ -220,9 +221,8 @@ func (l *link) nextNow(handle func(*Frame) error) (some bool, err error) {
 	return true, handle(f)
 }
 
-// Poll calls handle with the frames that have arrived, in order, and waits for none. It reports whether there was one, and
-// returns the error of handle. It leaves frames to Next while Next is at work, if the transport is not a socket, and if a frame
-// is invalid.
+// Poll calls handle with the frames that have arrived, in order, and does not wait for more. It reports whether a frame had arrived, and
+// returns the error of handle. It leaves frames to Next while Next is at work, if the transport is not a socket, and if a frame is invalid.
 func (s *FrameStream) Poll(handle func(*Frame) error) (some bool, err error) {
 	l := s.link
 	if l == nil || !l.receiving.TryLock() {

@@ -14,14 +14,14 @@ import (
 type Open struct {
 	Handle     uint64 // handle that names the device from then on
 	Device     int    // index in Info
-	Generation uint16 // generation of its tensor ids
+	Generation uint16 // generation of the tensor ids of the device
 }
 
 // Opened is the answer to Open.
 type Opened struct {
 	Capabilities *core.Capabilities
 	Extensions   Extensions
-	Err          error // reason why the device could not be opened; the rest is then empty
+	Err          error // reason why the device could not be opened; the other fields are then empty
 }
 
 // Extensions lists the optional interfaces that a device has.

@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// paceSoon is the average time between frames up to which polling for the next one is worthwhile: being woken by the system
-	// takes some tens of microseconds on both sides.
+	// paceSoon is the average time between frames up to which polling for the next frame is worthwhile: being woken by the system takes
+	// some tens of microseconds on both sides.
 	paceSoon = 150 * time.Microsecond
-	// paceCap bounds the weight of one wait in the average. A long wait, such as that for a model's first answer, then matters only for
+	// paceCap bounds the weight of one wait in the average. A long wait, such as the wait for a model's first answer, then matters only for
 	// the next few waits.
 	paceCap = 2 * paceSoon
 	// goschedEvery is the number of polls after which other goroutines may run. Yielding to them at each poll would wake idle threads.
@@ -23,7 +23,7 @@ const (
 func Spare() bool { return runtime.NumCPU() > 1 }
 
 // Pace tracks the average wait for recent frames. It decides whether a goroutine that waits for the next frame polls for it, and for how
-// long, instead of sleeping until it is woken. The zero Pace means slow frames. It is safe for concurrent use.
+// long, instead of sleeping until it is woken. The zero Pace means slow frames. A Pace is safe for concurrent use.
 type Pace struct{ known, average atomic.Int64 }
 
 // limit returns the time for which polling is worthwhile; 0: not at all.

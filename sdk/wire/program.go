@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// appendProgram writes p. Names are numbered separately from those of the stream, and ids start from zero.
+// appendProgram writes p. Names are numbered separately from the names of the stream, and ids start from zero.
 func appendProgram(b []byte, p *program.Program) []byte {
 	var n names
 	var ids ids

@@ -130,7 +130,7 @@ func Chunk(f *Frame) (request uint64, size int, ok bool) {
 	return request, f.Len() - (len(b) - len(r.b)), r.err == nil
 }
 
-// CopyChunk copies the data of a chunk to dst. The length of dst must be that of the data.
+// CopyChunk copies the data of a chunk to dst. dst must have the length of the data.
 func CopyChunk(f *Frame, dst []byte) { f.copyFrom(f.Len()-len(dst), dst) }
 
 var _ mem.BufferPool = (*pool)(nil)

@@ -15,7 +15,7 @@ const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 // HasSegments reports whether memory can be shared here.
 func HasSegments() bool { return true }
 
-// NewSegment makes shared memory of size bytes, a multiple of the page size. All pages are allocated, so that accesses neither fail nor
+// NewSegment creates shared memory of size bytes, a multiple of the page size. All pages are allocated, so that accesses neither fail nor
 // cause page faults. The descriptor is for the peer; the memory outlives it until Unmap.
 func NewSegment(size int) (*os.File, []byte, error) {
 	fd, err := unix.MemfdCreate("burn", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Version is the newest protocol version that this build supports, and Oldest the oldest one.
+// Version is the newest protocol version that this build supports, and Oldest the oldest version.
 const (
 	Version = 2
 	Oldest  = 2
@@ -29,7 +29,7 @@ func (r Range) String() string {
 // Valid reports whether r contains at least one version. Version 0 does not count.
 func (r Range) Valid() bool { return r.Min >= 1 && r.Min <= r.Max }
 
-// Newest returns the newest version that both ranges contain, and whether there is one.
+// Newest returns the newest version that both ranges contain, and whether such a version exists.
 func (r Range) Newest(o Range) (uint32, bool) {
 	lo, hi := max(r.Min, o.Min), min(r.Max, o.Max)
 	return hi, r.Valid() && o.Valid() && lo <= hi

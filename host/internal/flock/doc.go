@@ -1,5 +1,5 @@
-// Package flock locks files between processes, for packages host/store and host/sealed. Locks end with the process that holds them. It must
-// not read or write the files.
+// Package flock locks files between processes, for packages host/store and host/sealed. Locks end with the process that holds them. The
+// package must not read or write the files.
 package flock
 
 import (

@@ -55,7 +55,7 @@ func check(path string, info os.FileInfo) error {
 	return nil
 }
 
-// trusted reports whether a user is this one, the administrator, or the one who became the administrator with sudo.
+// trusted reports whether a user is the present user, the administrator, or the user who became the administrator with sudo.
 func trusted(uid int) bool {
 	if uid == 0 || uid == os.Geteuid() {
 		return true

@@ -17,8 +17,8 @@ func Apply(r Rules) Report {
 	return append(report, filter(&r, files)...)
 }
 
-// OnThread calls f on a dedicated thread, and ends the thread when done is closed. It returns when f returns. For a
-// process that f starts and that asks the kernel for a signal at the end of its parent, this thread is the parent.
+// OnThread calls f on a dedicated thread, and ends the thread when done is closed. It returns when f returns. If f starts a process that
+// asks the kernel for a signal at the end of its parent, this thread is the parent.
 func OnThread(f func(), done <-chan struct{}) {
 	returned := make(chan struct{})
 	go runOnThread(f, returned, done)
@@ -45,7 +45,7 @@ func runOnThread(f func(), returned chan<- struct{}, done <-chan struct{}) {
 	<-done // a goroutine that ends while it is locked takes its thread with it
 }
 
-// privileges drops all capabilities and every way to gain new ones.
+// privileges drops all capabilities and every way to gain new capabilities.
 func privileges() Measure {
 	var failed []string
 	fail := func(what string, err error) {
@@ -54,7 +54,7 @@ func privileges() Measure {
 		}
 	}
 	fail("no_new_privs", unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-	// If the process may not shrink the bounding set, it has no capabilities, and no_new_privs prevents new ones.
+	// If the process may not shrink the bounding set, it has no capabilities, and no_new_privs prevents new capabilities.
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		if unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) != nil {
 			break

@@ -82,8 +82,8 @@ func delegated(dir, path string) bool {
 	return ok && int(s.Uid) == os.Geteuid()
 }
 
-// NewGroup returns a group below the group of this process; name is unique among the groups of this user. The error says why there is none.
-// memory bounds the memory of the group in bytes if that is possible; 0: no bound.
+// NewGroup returns a group below the group of this process; name is unique among the groups of this user. If no group can be created, the
+// error says why. memory bounds the memory of the group in bytes if that is possible; 0: no bound.
 func NewGroup(name string, memory int64) (*Group, error) {
 	parent, path, err := ownGroup()
 	if err != nil {
@@ -135,10 +135,11 @@ func Bounding() bool {
 	return err == nil && (strings.Contains(string(text), "memory") || strings.Contains(string(text), "pids"))
 }
 
-// Open opens the folder of the group. Its descriptor starts a process in the group (syscall.SysProcAttr.CgroupFD).
+// Open opens the folder of the group. With the descriptor of the folder, a process can be started in the group
+// (syscall.SysProcAttr.CgroupFD).
 func (g *Group) Open() (*os.File, error) { return os.Open(g.dir) }
 
-// Add puts a running process into the group. Processes that it has started already stay outside.
+// Add puts a running process into the group. Processes that this process has started already stay outside.
 func (g *Group) Add(pid int) error { return g.set("cgroup.procs", strconv.Itoa(pid)) }
 
 // Kill ends all processes of the group.

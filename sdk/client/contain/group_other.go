@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// Group is a control group for one process and the processes that it starts. There are none on this system.
+// Group is a control group for one process and the processes that it starts. This system has no control groups.
 type Group struct{ Bounds string }
 
 // NewGroup returns an error on this system.

@@ -23,8 +23,8 @@ const (
 	firstRights = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1 // the rights of the first ABI
 )
 
-// errataSignals is the bit of the kernel fix after which threads of one process may signal each other. Without it, Go's scheduler cannot
-// preempt a confined thread.
+// errataSignals is the bit of the kernel fix after which threads of one process may signal each other. Without this fix, Go's scheduler
+// cannot preempt a confined thread.
 const errataSignals = 1 << 1
 
 // landlock is a prepared set of rules.

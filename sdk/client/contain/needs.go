@@ -15,9 +15,9 @@ type Needs struct {
 	Network bool `toml:"network,omitempty" json:"network,omitempty"`
 	// Devices are patterns of path.Match for the device files below /dev that the plugin may use: "/dev/nvidia*".
 	Devices []string `toml:"devices,omitempty" json:"devices,omitempty"`
-	// Read lists files and folders that the plugin may read and execute. Write lists those that it may read, change and create. A folder
-	// includes everything below it. Each path is absolute or begins with "~/", the user's folder. A folder in Write whose name ends in "/"
-	// is created if it is missing.
+	// Read lists files and folders that the plugin may read and execute. Write lists files and folders that it may read, change and create.
+	// A folder includes everything below it. Each path is absolute or begins with "~/", the user's folder. A folder in Write whose name
+	// ends in "/" is created if it is missing.
 	Read  []string `toml:"read,omitempty" json:"read,omitempty"`
 	Write []string `toml:"write,omitempty" json:"write,omitempty"`
 	// Env lists further variables of the host's environment that the plugin sees, by name, or by a prefix followed by *: "ACME_*".
@@ -107,7 +107,7 @@ func (n *Needs) Lines() []string {
 	return lines
 }
 
-// expand replaces ~ by the user's folder. It omits such paths if there is no user's folder.
+// expand replaces ~ by the user's folder. It omits such paths if the user has no folder.
 func expand(paths []string) []string {
 	var all []string
 	for _, p := range paths {

@@ -18,14 +18,14 @@ const (
 type Measure struct {
 	Name    string `json:"name"`
 	InForce bool   `json:"in_force"`
-	// Detail describes the rule, or says why there is none.
+	// Detail describes the rule, or says why there is no rule.
 	Detail string `json:"detail"`
 }
 
 // Report lists the measures for one process.
 type Report []Measure
 
-// Missing returns the measures that are not in force, among those that protect resources of others: privileges, files, devices,
+// Missing returns the measures that are not in force, among the measures that protect resources of others: privileges, files, devices,
 // network and system calls.
 func (r Report) Missing() []Measure {
 	var missing []Measure

@@ -13,11 +13,11 @@ import (
 // Rules are the permissions of a process. With the zero Rules, a process can access no file, can create only unix sockets, and cannot
 // connect to another process.
 type Rules struct {
-	// Read lists the paths that may be read and executed, Write those that may be read, changed and created, and Devices those that may
-	// be used. A folder includes everything below it. Paths that do not exist are ignored.
+	// Read lists the paths that may be read and executed, Write lists the paths that may be read, changed and created, and Devices the
+	// paths that may be used. A folder includes everything below it. Paths that do not exist are ignored.
 	Read, Write, Devices []string
 	Network              bool
-	// AskedRead and AskedDevices are the paths that the plugin requested in addition to the default ones, for the Report.
+	// AskedRead and AskedDevices are the paths that the plugin requested in addition to the default paths, for the Report.
 	AskedRead, AskedDevices []string
 	// GroupKey is a secret that only the starting process knows. setpgid is allowed only if the upper half of its second argument, which
 	// the kernel ignores, equals GroupKey. 0: setpgid is never allowed.
@@ -28,9 +28,9 @@ type Rules struct {
 type Program struct {
 	Path  string   // path of the plugin
 	Image string   // executed in place of Path; empty: Path
-	Args  []string // arguments; those that are paths of files may be read
-	Dir   string   // for its sockets and temporary files
-	Env   []string // the environment it starts with
+	Args  []string // arguments; files whose paths are arguments may be read
+	Dir   string   // folder for the program's sockets and temporary files
+	Env   []string // the environment that the program starts with
 }
 
 // The files of a system that any program may read: programs, libraries and their configuration.
@@ -45,8 +45,8 @@ var (
 	systemDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 )
 
-// searched lists the variables that name folders with programs and libraries, and homes those that name the folder of an installation. The
-// plugin may read these folders.
+// searched lists the variables that name folders with programs and libraries, and homes lists the variables that name the folder of an
+// installation. The plugin may read these folders.
 var (
 	searched = []string{"PATH", "LD_LIBRARY_PATH", "PYTHONPATH"}
 	homes    = []string{"PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "LIBTORCH", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "ROCM_HOME", "HIP_PATH", "MKLROOT"}
@@ -102,7 +102,7 @@ func For(p Program, n *Needs) Rules {
 	for _, w := range n.Write {
 		if strings.HasSuffix(w, "/") {
 			for _, dir := range expand([]string{w}) {
-				_ = os.MkdirAll(dir, 0o700) // a folder that cannot be made is left out, like one that does not exist
+				_ = os.MkdirAll(dir, 0o700) // a folder that cannot be created is left out, like a folder that does not exist
 			}
 		}
 	}
@@ -165,8 +165,8 @@ func (r *Rules) installation(bin, home string) {
 	}
 }
 
-// above reports whether dir is the root folder, the folder for temporary files, the user's folder, or one that contains the user's folder.
-// It also compares paths with links resolved. A rule for such a folder would allow too much.
+// above reports whether dir is the root folder, the folder for temporary files, the user's folder, or a folder that contains the user's
+// folder. It also compares paths with links resolved. A rule for such a folder would allow too much.
 func above(dir, home string) bool {
 	for _, dir := range spellings(dir) {
 		if dir == string(filepath.Separator) || slices.Contains(spellings(os.TempDir()), dir) {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused are system calls that no backend needs and that change the machine, inspect other processes or have a large attack
-// surface. setsid is among them, and another rule of the filter restricts setpgid, so that processes that a plugin starts stay in its process
-// group and end with it.
+// refused are system calls that no backend needs and that change the machine, inspect other processes or have a large attack surface.
+// setsid is among them, and another rule of the filter restricts setpgid: processes that a plugin starts therefore stay in the process
+// group of the plugin, and end with the plugin.
 var refused = []uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
 	unix.SYS_SETSID,
@@ -24,8 +24,8 @@ var refused = []uint32{
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
 }
 
-// unknown are system calls that fail as if the kernel lacked them, so that libraries use the older ones, whose arguments the
-// filter can inspect.
+// unknown are system calls that fail as if the kernel lacked them. Libraries then use older system calls, whose arguments the filter can
+// inspect.
 var unknown = []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
 const (
@@ -44,7 +44,8 @@ const (
 func atArg(i uint32) uint32   { return 16 + 8*i }
 func atUpper(i uint32) uint32 { return atArg(i) + 4 }
 
-// assembler builds a filter. Each rule either returns, or continues with the number of the call in the accumulator.
+// assembler builds a filter. Each rule either returns a result, or continues to the next rule with the number of the call in the
+// accumulator.
 type assembler []unix.SockFilter
 
 func (a *assembler) emit(code uint16, k uint32, jt, jf uint8) {

@@ -66,7 +66,7 @@ const (
 // Question is the input of a child that probes.
 type Question struct {
 	Only string            // as in vendor.Search
-	Root string            // as in vendor.Search; the loader is not asked where it is set
+	Root string            // as in vendor.Search; if it is set, the loader is not asked
 	Skip map[string]string // candidates not to try, and why
 }
 
@@ -127,7 +127,7 @@ func Probe(program string, q Question) (vendor.Report, error) {
 	return nil, fmt.Errorf("%d libraries ended the process that tried them", probeCrashes)
 }
 
-// ask runs one child. last names the candidate that it tried when it ended.
+// ask runs one child. last names the candidate that the child was trying when it ended.
 func ask(ctx context.Context, program string, q Question) (rows vendor.Report, last string, err error) {
 	text, err := json.Marshal(q)
 	if err != nil {

@@ -46,12 +46,12 @@ func (l *Libraries) compile(library string, in io.Reader, out io.Writer) int {
 	}
 }
 
-// Compilers are children that compile: as many as there are texts being compiled at the same time. They end with this process.
+// Compilers are children that compile: as many as there are texts being compiled at the same time. The children end with this process.
 type Compilers struct {
-	Program string // of the children
-	Name    string // of the compiler
-	Library string // its file
-	Hint    string // remedy to name if the compiler ends its process
+	Program string // path of the program that the children run
+	Name    string // name of the compiler
+	Library string // file of the compiler
+	Hint    string // remedy in the error if the compiler ends its process
 
 	mu     sync.Mutex // guards the fields below
 	idle   []*compiler

@@ -1,7 +1,7 @@
-// Package commands drives hardware that executes command buffers and shares its memory with the host, such as Metal's. It implements the
-// memory, queues and events of a gpu.Device with the Calls of a backend. Commands are collected until a caller waits for them or there are
-// many of them. A queue has a bounded number of command buffers in flight. If no command buffer completes within the backend's patience, the
-// device counts as lost.
+// Package commands drives hardware that executes command buffers and shares its memory with the host, such as Metal devices. It implements
+// the memory, queues and events of a gpu.Device with the Calls of a backend. Commands are collected until a caller waits for them or their
+// number reaches a limit. A queue has a bounded number of command buffers in flight. If no command buffer completes within the backend's
+// patience, the device counts as lost.
 //
 // The package must not know which hardware it is: a backend embeds Device in a device of its own that compiles and loads kernels.
 package commands
@@ -20,7 +20,7 @@ type Calls interface {
 	NewEvent() (Event, error)
 }
 
-// Buffer is memory. Commands that use it keep it alive until they are done.
+// Buffer is memory. Commands that use a buffer keep it alive until the commands are done.
 type Buffer interface {
 	// Contents returns the memory of the buffer, valid until Release.
 	Contents() []byte
@@ -42,8 +42,8 @@ type Queue interface {
 	Release()
 }
 
-// Commands is a command buffer: commands are added to it, and it is committed once. The commands execute one after the other, and each of
-// them sees all writes of the earlier ones.
+// Commands is a command buffer: commands are added to it, and it is committed once. The commands execute one after the other, and each
+// command sees all writes of earlier commands.
 type Commands interface {
 	// SetPipeline, SetBuffer and SetBytes set the kernel and the arguments, by their number, of the next dispatches.
 	SetPipeline(p Pipeline)
@@ -55,8 +55,8 @@ type Commands interface {
 	Await(e Event, value uint64)
 	// Commit starts the commands. At their end, the event gets the given value.
 	Commit(e Event, value uint64)
-	// Done reports whether committed commands are executed, and the fault that ended them. The fault wraps core.ErrBackendLost if it is the
-	// device's, core.ErrKernel if it is the commands', or core.ErrOutOfMemory.
+	// Done reports whether committed commands are executed, and the fault that ended them. The fault wraps core.ErrBackendLost if the
+	// device failed, core.ErrKernel if the commands failed, or core.ErrOutOfMemory.
 	Done() (bool, error)
 	// Ended returns the time at which the commands ended, in seconds of the device's clock.
 	Ended() float64
@@ -65,7 +65,7 @@ type Commands interface {
 
 // Event is a number that only grows. Queues and the host can wait until it reaches a value.
 type Event interface {
-	// Wait waits until the event has at least the given value, but not longer than the limit, and reports whether it has.
+	// Wait waits until the event has at least the given value, but not longer than the limit, and reports whether the event has the value.
 	Wait(value uint64, limit time.Duration) bool
 	Release()
 }

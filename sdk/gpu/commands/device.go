@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// MostArguments is the largest number of arguments of a kernel: buffers, and one for all scalars.
+// MostArguments is the largest number of arguments of a kernel: buffers, and one argument for all scalars.
 const MostArguments = 31
 
 // Moves are the kernels that copy and fill, by number. Argument 0 is the buffer that is written. Argument 1 is the buffer that is read, or a
@@ -35,7 +35,7 @@ const moveGroups = 4096
 // Options are the parts and limits of a device.
 type Options struct {
 	Calls    Calls
-	Backend  string        // for errors
+	Backend  string        // name of the backend, for errors
 	Memory   int64         // bytes of memory that the device can use without a loss of speed
 	Largest  int64         // bytes of the largest buffer
 	Moves    Moves         // released by Close
@@ -135,7 +135,7 @@ type Function struct {
 	pipeline Pipeline
 	buffers  int   // arguments before the scalars
 	places   []int // by parameter: the number of a buffer, or the byte offset of a scalar
-	bytes    int   // of scalars
+	bytes    int   // bytes of the scalars
 }
 
 // NewFunction creates the function of a kernel from its pipeline. For a kernel with too many arguments the error wraps core.ErrUnsupported,

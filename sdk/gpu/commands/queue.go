@@ -11,12 +11,13 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// queue implements gpu.Queue. Commands are added to the open work, which is committed when a caller waits for it or it has become large.
+// queue implements gpu.Queue. Commands are added to the open work, which is committed when a caller waits for the work or the work has
+// become large.
 type queue struct {
 	d        *Device
 	calls    Queue
 	event    Event
-	number   uint64 // of the newest work
+	number   uint64 // number of the newest work
 	open     *work  // the work to which commands are added, nil if there are no commands
 	flight   []*work
 	progress time.Time // when a work last ended, or was committed to an idle queue
@@ -37,7 +38,7 @@ func (d *Device) OpenQueue() (gpu.Queue, error) {
 	return &queue{d: d, calls: c, event: e}, nil
 }
 
-// at returns the buffer of r, or an error if it does not have n bytes from r on.
+// at returns the buffer of r, or an error if the buffer has fewer than n bytes from r on.
 func (d *Device) at(r gpu.Ref, n int64) (Buffer, error) {
 	m, ok := r.Memory.(*memory)
 	if !ok || m.device != d || m.buffer == nil {
@@ -271,7 +272,7 @@ func (q *queue) Await(x gpu.Event) error {
 		return nil
 	}
 	if e.q.d != q.d {
-		_ = e.Wait() // a fault is the other device's
+		_ = e.Wait() // a fault belongs to the other device
 		return nil
 	}
 	q.d.mu.Lock()

@@ -14,7 +14,7 @@ import (
 // guards it.
 type Fault struct{ first error }
 
-// Keep stores an error if it is the first one, wrapped in core.ErrBackendLost, and returns the first fault.
+// Keep returns the first fault. If no fault is stored yet, it stores err, wrapped in core.ErrBackendLost.
 func (f *Fault) Keep(err error) error {
 	if err != nil && f.first == nil {
 		if f.first = err; !errors.Is(err, core.ErrBackendLost) {
@@ -46,7 +46,7 @@ const minSpare = 12 // log2 of the size in bytes of the smallest spare buffer
 // Spare holds buffers for reuse by their size: powers of 2, from 4 KiB on.
 type Spare[B any] map[int64][]B
 
-// Take returns a buffer of at least n bytes, and its size. If no buffer is spare, it creates one with make.
+// Take returns a buffer of at least n bytes, and its size. If no buffer is spare, it creates a buffer with make.
 func (s Spare[B]) Take(n int64, make func(size int64) (B, error)) (B, int64, error) {
 	size := int64(1) << max(bits.Len64(uint64(n-1)), minSpare)
 	if free := s[size]; len(free) > 0 {

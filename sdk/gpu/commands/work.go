@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxCommands = 256                   // of a work
+	maxCommands = 256                   // greatest number of commands of a work
 	fewCommands = 16                    // number of commands that are committed at once if no other work is pending
 	maxFlight   = 32                    // pending works of a queue
 	look        = 20 * time.Millisecond // time between two checks of a wait for progress
@@ -23,7 +23,7 @@ type work struct {
 	count    int
 	staging  []staging
 	done     chan struct{}
-	err      error   // once done
+	err      error   // set once the work is done
 	ended    float64 // seconds of the device's clock, once done
 }
 
@@ -76,7 +76,7 @@ func (q *queue) flush() {
 	w.commands.Commit(q.event, w.number)
 }
 
-// settle ends works in order: those that are executed, or after a fault all of them.
+// settle ends works in order: the works that are executed or, after a fault, all works.
 func (q *queue) settle() {
 	d := q.d
 	for len(q.flight) > 0 {
@@ -143,7 +143,7 @@ func (w *work) wait() error {
 		q.settle()
 		d.mu.Unlock()
 		if reached {
-			runtime.Gosched() // its commands may be done at any moment
+			runtime.Gosched() // the commands of the work may be done at any moment
 		}
 	}
 	return w.err

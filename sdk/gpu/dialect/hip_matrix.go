@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// matrixUnit describes the matrix instructions of 16×16×16 of a family of AMD's architectures, as listed by AMD's calculator of matrix
-// instructions. The expressions, in C, compute the place in a matrix of element i of lane l.
+// matrixUnit describes the matrix instructions of 16×16×16 of a family of AMD architectures, as listed by AMD's matrix instruction
+// calculator. The expressions, in C, compute the place in a matrix of element i of lane l.
 type matrixUnit struct {
 	name          string
 	architectures []string

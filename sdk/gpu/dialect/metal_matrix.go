@@ -61,7 +61,7 @@ func metalFragments(p *printer, in *ir.Inst) bool {
 	return true
 }
 
-// metalMatrix are the helpers of fragments. The matrices of a fragment are stored row by row; a factor A has two by two of them.
+// metalMatrix are the helpers of fragments. The matrices of a fragment are stored row by row; a factor A has two by two matrices.
 var metalMatrix = []helper{
 	{"frag_a_16_8_16", `
 struct frag_a_16_8_16 { simdgroup_float8x8 x[4]; };

@@ -11,7 +11,8 @@ var portable = append(portableMath[:len(portableMath):len(portableMath)], []help
 	{"is_nan_f32", `
 fn is_nan_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 `},
-	// Bits in the order of the numbers. The bits of NaN are at both ends; subtracting a constant moves all of them to the end that wins.
+	// Bits in the order of the numbers. The bits of NaN are at both ends; subtracting a constant moves all bits of NaN to the end that
+	// wins.
 	{"order_f32", `
 fn order_f32(x: f32) -> u32 {
 	let a = bitcast<i32>(x);

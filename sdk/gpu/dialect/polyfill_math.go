@@ -8,7 +8,7 @@ var portableMath = []helper{
 	{"f32_bits", `
 fn f32_bits(x: u32) -> f32 { var y = x; return bitcast<f32>(y); }
 `},
-	// y·2^n with n from -252 to 252, in two steps. Each multiplies by a power of two that is a normal number.
+	// y·2^n with n from -252 to 252, in two steps. Each step multiplies by a power of two that is a normal number.
 	{"ldexp_f32", `
 fn ldexp_f32(y: f32, n: i32) -> f32 {
 	let a = n >> 1u;

@@ -90,8 +90,8 @@ func (q *quotients) divisible(v ir.Value, n int) bool {
 }
 
 // terms returns the operands of v that are divided by n in order to divide v, which is a multiple of n. For a sum or difference with one
-// operand that is known to be a multiple of n, it returns both operands: the other one must then be a multiple too. For a product, it returns
-// the factor that is known to be a multiple. Otherwise it returns none.
+// operand that is known to be a multiple of n, it returns both operands: the other operand must then be a multiple too. For a product, it
+// returns the factor that is known to be a multiple. Otherwise it returns no operands.
 func (q *quotients) terms(v ir.Value, n int) []ir.Value {
 	in := q.defs[v]
 	if in == nil || q.p.k.Types[v] != dtype.I32 {

@@ -15,7 +15,7 @@ type lanes struct{ buffers, shared map[int32]int }
 // wgslLanes returns the lanes of the arrays of a kernel: the number of elements of the widest access to an array, at most 4. Arrays of
 // atomics, and of elements that do not fill a word, have no vectors. The vectors of an array are not longer than the shortest store to it,
 // unless components says that a store to a component of a vector does not write the other components: compilers of some languages read the
-// vector, change it and write all of it.
+// vector, change one component and write the whole vector.
 func wgslLanes(p *printer, components bool) lanes {
 	l := lanes{map[int32]int{}, map[int32]int{}}
 	least := map[bool]map[int32]int{false: {}, true: {}} // least width of stores, by whether the array is shared, then by array

@@ -34,7 +34,7 @@ func wgslArrays(k *ir.Kernel) (buffers, shared map[int32]bool) {
 	return buffers, shared
 }
 
-// wgslWord returns the type of the words that contain elements: several elements of less than 32 bits share one.
+// wgslWord returns the type of the words that contain elements: several elements of less than 32 bits share a word.
 func wgslWord(t dtype.DType, atomic bool) string {
 	word := t.String()
 	if t.Size() < 4 || t == dtype.F32 && atomic {
@@ -107,9 +107,9 @@ func usesSubgroups(list []ir.Inst) bool {
 	return false
 }
 
-// wgslExchanges reports whether threads of a block may exchange values through buffers: through a buffer that is read and written, or one
-// whose memory may also be passed for another parameter. Only then must a barrier order accesses to buffers. Such a barrier is
-// slow, because the language orders the accesses for the whole device.
+// wgslExchanges reports whether threads of a block may exchange values through buffers: through a buffer that is read and written, or a
+// buffer whose memory may also be passed for another parameter. Only then must a barrier order accesses to buffers. Such a barrier is slow,
+// because the language orders the accesses for the whole device.
 func wgslExchanges(k *ir.Kernel) bool {
 	for _, p := range k.Params {
 		if p.IsBuffer() && (p.Aliased || p.Access&ir.Atomic != 0 || p.Access&(ir.Read|ir.Write) == ir.Read|ir.Write) {

@@ -20,10 +20,10 @@ type Options struct {
 	Target  template.Target // the zero value is Targets()["cuda"]
 	Memory  int64           // bytes of a device; 0 means 1 GiB
 	Largest int64           // bytes of the largest buffer; 0 does not limit
-	Buffers int             // of a kernel; 0 does not limit
+	Buffers int             // most buffers of a kernel; 0 means no limit
 	// Background makes each queue work on its own goroutine. Otherwise work is done when a call returns.
 	Background bool
-	// Lazy makes queues of Background do nothing until a caller waits for the work or asks whether it is done.
+	// Lazy makes queues of Background do nothing until a caller waits for work or asks whether work is done.
 	Lazy bool
 	// Races turns on the interpreter's detector of races.
 	Races bool

@@ -2,7 +2,7 @@ package emulated
 
 import "github.com/goburn/burn/sdk/gpu"
 
-// dryWorkspace is the workspace in bytes of a call of a dry library, as large as that of cuBLASLt.
+// dryWorkspace is the workspace in bytes of a call of a dry library, as large as the workspace of cuBLASLt.
 const dryWorkspace = 4 << 20
 
 // dryLibrary has a candidate for every problem, whose call computes nothing.

@@ -72,7 +72,8 @@ func clone(s gpu.Step) gpu.Step {
 	return s
 }
 
-// schedule orders steps: each step comes after its dependencies, and among several ready steps the first, the last or a random one is next.
+// schedule orders steps: each step comes after its dependencies, and among several ready steps the first step, the last step or a random
+// step is next.
 func (d *device) schedule(steps []gpu.Step) []int {
 	random := rand.New(rand.NewPCG(d.o.Seed, 1))
 	var order []int

@@ -54,7 +54,7 @@ func (q *queue) work() {
 	}
 }
 
-// want makes a lazy queue execute the work that it has so far.
+// want makes a lazy queue execute the work that was started so far.
 func (q *queue) want() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -62,7 +62,7 @@ func (q *queue) want() {
 	q.more.Signal()
 }
 
-// broken stores a fault if it is the first.
+// broken stores a fault if no earlier fault is stored.
 func (q *queue) broken(err error) {
 	if err != nil && q.err == nil {
 		q.err = fmt.Errorf("%w: %w", core.ErrBackendLost, err)
@@ -163,8 +163,8 @@ func (q *queue) Launch(l *gpu.Launch) error {
 	})
 }
 
-// apart returns an error if a launch passes the same memory for two parameters, the kernel writes through one of them, and the hardware does
-// not allow that. The ends of buffers are not known, so only buffers that begin at the same address are found.
+// apart returns an error if a launch passes the same memory for two parameters and the kernel writes through one of them, but the hardware
+// does not allow this. The ends of buffers are not known, so only buffers that begin at the same address are found.
 func apart(t template.Target, l ir.Launch, params []ir.Param) error {
 	if !t.Apart {
 		return nil

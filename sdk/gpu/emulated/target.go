@@ -7,7 +7,7 @@ import (
 )
 
 // Targets returns, by name, properties like those of the hardware for which burn has plugins. The number of multiprocessors is low, so that
-// kernels treat small tensors in tests as large ones.
+// kernels treat small tensors in tests like large tensors.
 func Targets() map[string]template.Target {
 	words := dtype.SetOf(dtype.I32, dtype.U32, dtype.F32)
 	mma := []ir.MMA{{M: 16, N: 8, K: 16, Type: dtype.F16}, {M: 16, N: 8, K: 16, Type: dtype.BF16}}

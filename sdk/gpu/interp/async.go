@@ -4,7 +4,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// async holds the pending copies. They are executed when their thread waits for them, which is the latest time that ir allows.
+// async holds the pending copies. A copy is executed when its thread waits for it, which is the latest time that ir allows.
 type async struct {
 	pending []pending
 	groups  []int // by thread: number of groups that it has made

@@ -11,7 +11,7 @@ import (
 type fragments struct {
 	ir.Fragments
 	rows, cols int
-	data       [][]float32 // by element, then subgroup; nil until it is written
+	data       [][]float32 // by element, then subgroup; nil until the fragment is written
 }
 
 func (m *machine) newFragments() {

@@ -23,7 +23,7 @@ type races struct {
 type event struct{ block, thread, group, epoch, sub int32 }
 
 // cell holds accesses to some bytes: the last write, and a subset of the reads and atomics with which later accesses may race. An access
-// that conflicts with any of the reads and atomics also conflicts with one in the subset.
+// that conflicts with any of the reads and atomics also conflicts with an access in the subset.
 type cell struct {
 	write         event
 	reads, atomic [2]event

@@ -14,8 +14,8 @@ type Builder struct {
 
 	k    *Kernel
 	body *[]Inst
-	// scopes holds the open bodies, the outermost first. For each it has the values that may be used and the pure instructions that defined
-	// them.
+	// scopes holds the open bodies, the outermost first. Each scope contains the values that may be used, and the pure instructions that
+	// defined these values.
 	scopes []scope
 	defs   []Inst  // definition, by value
 	depth  []int32 // serial number of the scope, by value
@@ -202,7 +202,7 @@ func (b *Builder) Int(n int) Value {
 	return b.Const(b.Index, uint64(n))
 }
 
-// Float returns a constant of a floating point type, rounded to it.
+// Float returns f, rounded to floating point type t, as a constant.
 func (b *Builder) Float(t dtype.DType, f float64) Value {
 	if !t.IsFloat() {
 		b.fail("%g as %v", f, t)

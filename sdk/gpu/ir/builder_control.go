@@ -20,7 +20,7 @@ func nothing() {}
 // For runs body for i = lo, lo+step, ... below hi. step is positive, and i + step does not overflow.
 func (b *Builder) For(lo, hi Value, step int, body func(i Value)) { b.loop(lo, hi, step, false, body) }
 
-// Unroll runs body for i = 0, 1, ... n-1, as n copies of it.
+// Unroll runs body for i = 0, 1, ... n-1, as n copies of the body.
 func (b *Builder) Unroll(n int, body func(i Value)) { b.loop(b.Int(0), b.Int(n), 1, true, body) }
 
 func (b *Builder) loop(lo, hi Value, step int, unroll bool, body func(i Value)) {
@@ -55,10 +55,10 @@ func (b *Builder) trips(lo, hi Value, step int) (first, last uint64, known bool)
 	return 0, (h - 1 - l) / uint64(step), true
 }
 
-// If runs then in threads where cond is true.
+// If runs the body then in threads where cond is true.
 func (b *Builder) If(cond Value, then func()) { b.IfElse(cond, then, nothing) }
 
-// IfElse runs then in threads where cond is true, and otherwise in the others.
+// IfElse runs the body then in threads where cond is true, and the body otherwise in all other threads.
 func (b *Builder) IfElse(cond Value, then, otherwise func()) {
 	if b.TypeOf(cond) != dtype.Bool {
 		b.fail("if of %v", b.TypeOf(cond))

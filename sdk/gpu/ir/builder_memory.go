@@ -77,7 +77,7 @@ func (b *Builder) AsyncCopy(m Mem, to Value, p Buf, from Value, n int) {
 	b.do(Inst{Op: AsyncCopy, Type: b.k.Shared[m].Type, Ref: int32(m), Ref2: int32(p), Width: int32(n), Args: []Value{to, from}})
 }
 
-// AsyncCommit makes one group of the copies that the thread started since the last AsyncCommit.
+// AsyncCommit joins the copies that the thread started since the last AsyncCommit into one group.
 func (b *Builder) AsyncCommit() { b.do(Inst{Op: AsyncCommit}) }
 
 // AsyncWait waits until at most n groups of this thread are pending.

@@ -16,8 +16,8 @@ type Limits struct {
 	Params   int   // bytes of the parameters of a kernel
 	Bytes    int64 // size of a buffer in bytes
 	Wide     int   // greatest size of an access in bytes
-	// Types are the types that kernels may load and store, Math the types with which they may compute besides bool, and Atomics the types
-	// that atomics may change.
+	// Types are the types that kernels may load and store. Math are the types, besides bool, that kernels may compute with. Atomics are the
+	// types that atomics may change.
 	Types, Math, Atomics dtype.Set
 	MMA                  []MMA // allowed matrix instructions; an empty list allows all
 	// Words says that memory, including shared memory, consists of words of 32 bits. Align is the required alignment of offsets of buffers,
@@ -52,8 +52,8 @@ func (e *CheckError) Error() string {
 //
 // Check does not detect divisions by zero, shifts by the width or more and casts out of range; the interpreter reports them.
 //
-// A batched launch is valid if each of the launches that it replaces is. The caller must ensure that none of these accesses memory that
-// another one writes.
+// A batched launch is valid if each of the launches that it replaces is valid. The caller must ensure that none of the replaced launches
+// accesses memory that another replaced launch writes.
 func Check(l Launch, buffers []int64, limits Limits) (err error) {
 	if l.Kernel.Members > 0 {
 		return checkBatch(l, buffers, limits)
@@ -348,7 +348,7 @@ func defines(body []Inst, d *Inst) bool {
 	return false
 }
 
-// proper checks the types of an instruction. The values that it uses are known to exist.
+// proper checks the types of an instruction. The values that the instruction uses are known to exist.
 func (c *checker) proper(in *Inst) {
 	if text := c.k.wrong(in); text != "" {
 		c.fail(in, "%s", text)

@@ -14,8 +14,8 @@
 // # Values
 //
 // A value is defined once and used in later instructions of the same body or of bodies inside it. Variables are kept in local arrays. Each
-// thread has its own local arrays. They become registers, so their indices must be known when the kernel is compiled: they are computed
-// from constants and variables of unrolled loops.
+// thread has its own local arrays. Local arrays become registers, so their indices must be known when the kernel is compiled: they are
+// computed from constants and variables of unrolled loops.
 //
 // # Types
 //

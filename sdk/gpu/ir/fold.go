@@ -26,7 +26,7 @@ func pure(o Op) bool {
 	return o >= Const && o <= Blocks || o >= Add && o <= Exp2Fast || o == Lane || o == PopCount
 }
 
-// constant returns the bits of v if it is a constant.
+// constant returns the bits of v if v is a constant.
 func (b *Builder) constant(v Value) (uint64, bool) {
 	d := &b.defs[v]
 	return d.Imm, d.Op == Const
@@ -44,7 +44,7 @@ func (b *Builder) isFloat(v Value, f float64) bool {
 	return ok && b.TypeOf(v).IsFloat() && c == bitsOf(b.TypeOf(v), f)
 }
 
-// fold returns a value equal to the result of in: an operand, a constant, or a shorter sum. It returns false if it finds none.
+// fold returns a value equal to the result of in: an operand, a constant, or a shorter sum. It returns false if it finds no such value.
 func (b *Builder) fold(in *Inst) (Value, bool) {
 	if len(in.Args) == 0 {
 		return 0, false

@@ -172,8 +172,8 @@ type Work struct {
 	Launches []Launch
 	// Temps holds the size of each temporary in bytes.
 	Temps []int64
-	// Fault says that the first temporary is one u32, which must be 0 before the work runs. A launch sets it to 1 if it reads an index that
-	// is outside of its dimension; the error is then core.ErrIndex and the results are undefined. Kernels never access memory with such an
-	// index.
+	// Fault says that the first temporary is one u32, which must be 0 before the work runs. A launch sets this word to 1 if it reads an
+	// index that is outside of the indexed dimension; the error is then core.ErrIndex and the results are undefined. Kernels never access
+	// memory with such an index.
 	Fault bool
 }

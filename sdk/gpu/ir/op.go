@@ -70,7 +70,7 @@ const (
 	Round // half to even
 	Pow
 	Atan2
-	Erfc     // 1 - Erf, with full precision where it is small
+	Erfc     // 1 - Erf, with full precision where the result is small
 	Maximum  // NaN if one operand is NaN; orders +0 above -0
 	Minimum  // NaN if one operand is NaN; orders -0 below +0
 	Exp2Fast // Exp2 of f32; results below 2^-126 may be 0

@@ -77,7 +77,7 @@ func (r *ranges) set(v Value, s span) {
 	r.fresh()
 }
 
-// assume narrows spans by the condition that cond equals truth. It returns false if that is impossible.
+// assume narrows spans by the condition that cond equals truth. It returns false if cond cannot equal truth.
 func (r *ranges) assume(cond Value, truth bool, depth int) bool {
 	if s := r.of(cond); s.constant() && (s.lo != 0) != truth {
 		return false
@@ -93,7 +93,7 @@ func (r *ranges) assume(cond Value, truth bool, depth int) bool {
 		if (d.Op == And) == truth {
 			return r.assume(d.Args[0], truth, depth+1) && r.assume(d.Args[1], truth, depth+1)
 		}
-		for i, v := range d.Args { // at least one operand equals truth: if this one is known not to, the other one does
+		for i, v := range d.Args { // at least one operand equals truth: if this operand is known to differ, the other operand equals truth
 			if s := r.of(v); s.constant() && (s.lo != 0) != truth {
 				return r.assume(d.Args[1-i], truth, depth+1)
 			}
@@ -235,11 +235,11 @@ func (r *ranges) keeps(a span, from, to dtype.DType, s span) bool {
 	if full := fullSpan(to); a.lo >= full.lo && (full.open || a.hi <= full.hi && !a.open) {
 		return true
 	}
-	// A negative number becomes a large unsigned one, which is not in s.
+	// A negative number becomes a large unsigned number, which is not in s.
 	return from.Class() == dtype.Signed && to.Class() == dtype.Unsigned && to.Size() >= from.Size() && s.hi <= int64(greatestOf(from))
 }
 
-// factorOf returns the constant by which an operation with operand s multiplies or divides, or 0 if there is none.
+// factorOf returns the constant by which an operation with operand s multiplies or divides, or 0 if there is no such constant.
 func factorOf(op Op, s span) int64 {
 	switch {
 	case !s.constant():

@@ -14,8 +14,8 @@ var (
 	wholeBits = integers | dtype.Bools
 )
 
-// wrong returns a description of the error in the fields of an instruction or their types, or "" if there is none. The operands are values
-// of the kernel. It does not check properties that depend on a launch or on other instructions.
+// wrong returns a description of the error in the fields of an instruction or their types, or "" if there is no error. The operands are
+// values of the kernel. wrong does not check properties that depend on a launch or on other instructions.
 func (k *Kernel) wrong(in *Inst) string {
 	r := rule{k: k, in: in}
 	r.check()

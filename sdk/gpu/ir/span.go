@@ -13,7 +13,7 @@ type span struct {
 	lo, hi int64
 	m, r   int64
 	open   bool
-	over   Value // an operation that contributed to the value and may have wrapped around; 0 if there is none
+	over   Value // an operation that contributed to the value and may have wrapped around; 0 if there is no such operation
 }
 
 func exactly(x int64) span { return span{lo: x, hi: x, r: x} }

@@ -41,10 +41,10 @@ type element struct {
 	at    uint64
 }
 
-// unrolling builds the unrolled kernel from the original one.
+// unrolling builds the unrolled kernel from the original kernel.
 type unrolling struct {
 	*Builder
-	to    []Value           // values of the new kernel, by value of the old one
+	to    []Value           // values of the new kernel, by value of the old kernel
 	known map[element]Value // known values of elements of local arrays
 }
 
@@ -158,7 +158,7 @@ func loads(list []Inst, loaded map[int32]bool) {
 type settling struct {
 	constants map[Value]uint64
 	loaded    map[int32]bool  // arrays from which the kernel loads
-	number    map[int32]int32 // their new numbers
+	number    map[int32]int32 // new numbers of these arrays
 }
 
 // body returns a list without stores to elements that are stored again before anything can load them, and without stores to arrays from

@@ -31,7 +31,8 @@ func (k *Kernel) dropUnused() {
 	k.Types = types
 }
 
-// sweep returns a body without unused instructions, and marks the values that the others use. It visits the body from its end.
+// sweep returns a body without unused instructions, and marks the values that the remaining instructions use. It visits the body from its
+// end.
 func sweep(body []Inst, used []bool) []Inst {
 	kept := make([]Inst, 0, len(body))
 	for i := len(body) - 1; i >= 0; i-- {

@@ -77,8 +77,8 @@ type Handle interface {
 
 const lanes = 6
 
-// Lanes are handles of a library, each used by one goroutine at a time. There are several because a problem takes milliseconds to prepare,
-// and programs have many problems.
+// Lanes are handles of a library, each used by one goroutine at a time. Several handles are needed because a problem takes milliseconds to
+// prepare, and programs have many problems.
 type Lanes[H Handle] struct {
 	all  [lanes]Lane[H]
 	next atomic.Uint32

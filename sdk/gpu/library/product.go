@@ -99,14 +99,14 @@ type ProductOptions struct {
 	Lt            *lt.Lt
 	// Classes are asked for algorithms in this order.
 	Classes []Class
-	// Refuse, if it is set, returns an error for products that the library computes wrongly, so that the library is not used for them.
+	// Refuse, if it is set, returns an error for products that the library computes wrongly. The library is not used for these products.
 	Refuse func(p *gpu.Product) error
 }
 
 // Class is an alignment of addresses in bytes, at least the alignment of the type, and the number of algorithms to request for it.
 type Class struct{ Align, Most int }
 
-// NewProducts returns the library. It creates its handle when it first needs it.
+// NewProducts returns the library. The library creates its handle when the handle is first needed.
 func NewProducts(o ProductOptions) *Products { return &Products{o: o} }
 
 // Name implements gpu.Library.

@@ -48,8 +48,8 @@ func Group(t template.Target, g *group.Graph, x *group.Group, in, out []template
 	return single(t, n, r, x, in, out)
 }
 
-// single returns the work of a node by its rule. Slots of a rule number the operands, and slots of a group number distinct tensors: single
-// converts the former to the latter.
+// single returns the work of a node by its rule. Slots of a rule number the operands, and slots of a group number distinct tensors. single
+// converts the slots of the rule to slots of the group.
 func single(t template.Target, n *op.Node, r Rule, x *group.Group, in, out []template.Operand) (ir.Work, error) {
 	operands, slots := make([]template.Operand, len(n.Inputs)), make([]int, len(n.Inputs))
 	for i, id := range n.Inputs {
@@ -79,7 +79,7 @@ func single(t template.Target, n *op.Node, r Rule, x *group.Group, in, out []tem
 	return w, nil
 }
 
-// Strided reports whether the input of x with that number may be a view that is not contiguous.
+// Strided reports whether x.Inputs[input] may be a view that is not contiguous.
 func Strided(g *group.Graph, x *group.Group, input int) bool {
 	switch x.Kind {
 	case group.Elementwise, group.Reduction, group.Norm:
@@ -91,7 +91,7 @@ func Strided(g *group.Graph, x *group.Group, input int) bool {
 	return false
 }
 
-// InRows reports whether the input of x with that number may be a view in which only the last dimension is contiguous.
+// InRows reports whether x.Inputs[input] may be a view in which only the last dimension is contiguous.
 func InRows(g *group.Graph, x *group.Group, input int) bool {
 	if x.Kind != group.Single {
 		return false
@@ -103,11 +103,11 @@ func InRows(g *group.Graph, x *group.Group, input int) bool {
 	case op.AttentionGradient:
 		rows = 5
 	}
-	return rows > 0 && !slices.Contains(n.Inputs[rows:], x.Inputs[input]) // a mask
+	return rows > 0 && !slices.Contains(n.Inputs[rows:], x.Inputs[input]) // a mask must be contiguous
 }
 
-// InLines reports whether the input of x with that number may be the view v. The view consists of contiguous lines: the dimensions from an
-// axis of the node on.
+// InLines reports whether x.Inputs[input] may be the view v. The view consists of contiguous lines: the dimensions from an axis of the node
+// on.
 func InLines(g *group.Graph, x *group.Group, input int, v shape.View) bool {
 	if x.Kind != group.Single || g.Nodes[x.Anchor].Op != op.Gather || v.Shape.Size() == 0 {
 		return false

@@ -139,7 +139,7 @@ func matmul(f *form, n *op.Node, e epilogue) (ir.Work, error) {
 // biased reports whether node n is a linear layer with a bias. The bias is the first operand of the kernel after the factors.
 func biased(n *op.Node) bool { return n.Op == op.Linear && len(n.Inputs) > 2 }
 
-// sumOf returns an element of the result of node n: y[0], the sum of products, plus the bias y[1] if there is one, rounded to the type of
+// sumOf returns an element of the result of node n: y[0], the sum of products, plus the bias y[1] if n has a bias, rounded to the type of
 // the result.
 func sumOf(b *ir.Builder, n *op.Node, y []ir.Value) ir.Value {
 	d := n.Outputs[0].DType
@@ -203,7 +203,7 @@ func Direct(t template.Target, g *group.Graph, k int, image, filter shape.View) 
 	return v.Direct(t)
 }
 
-// bodyOf returns the body of e, or one that rounds the sum to the type of the node's result.
+// bodyOf returns the body of e, or a body that rounds the sum to the type of the node's result.
 func bodyOf(e epilogue, n *op.Node) template.Body {
 	if e.body != nil {
 		return e.body

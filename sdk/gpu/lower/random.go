@@ -50,7 +50,7 @@ func randomBits(t template.Target, n *op.Node, in, out []template.Operand) (ir.W
 	return template.Generate(t, "random_bits", 4, y, in, scalars, body), nil
 }
 
-// sum64 returns the sum of two numbers of 64 bits. Each consists of two words, the low one first.
+// sum64 returns the sum of two numbers of 64 bits. Each number consists of two words, the low word first.
 func sum64(b *ir.Builder, x, y [2]ir.Value) [2]ir.Value {
 	low := b.Add(x[0], y[0])
 	return [2]ir.Value{low, b.Add(b.Add(x[1], y[1]), b.Cast(dtype.U32, b.Lt(low, y[0])))}

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// reducer defines how an op reduces elements of type d to one. A state is one or several values in the types of the computation.
+// reducer defines how an op reduces elements of type d to one element. A state is one or several values in the types of the computation.
 type reducer struct {
 	state func(d dtype.DType) []dtype.DType
 	zero  func(b *ir.Builder, d dtype.DType) []ir.Value

@@ -71,7 +71,7 @@ func (r *row) value(b *ir.Builder, st *rowStep, v []ir.Value, index func(axis in
 		x[i] = v[a]
 	}
 	if r.coarse && st.n.Op == op.Exp && st.types[0] == dtype.F32 {
-		// Its error is below 2^-16, and results below 2^-126 are 0.
+		// The error of Exp2Fast is below 2^-16, and its results below 2^-126 are 0.
 		return b.Unary(ir.Exp2Fast, b.Mul(x[0], b.Float(dtype.F32, math.Log2E)))
 	}
 	y, err := evaluate(b, st.n, st.types, x)

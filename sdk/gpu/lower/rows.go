@@ -98,7 +98,7 @@ func (s *rows) add(n *op.Node) error {
 	} else if n.Op == op.Reshape {
 		space = s.f.g.Desc(n.Inputs[0]).Shape
 	} else if _, err := s.spread(shape.View{Shape: space, Strides: make([]int, len(space))}); err != nil {
-		space = s.full // it is broadcast
+		space = s.full // the operand is broadcast
 	}
 	for _, id := range n.Inputs {
 		v, ok := s.made[id]
@@ -198,7 +198,7 @@ func (s *rows) results() error {
 	return nil
 }
 
-// schedule determines the operands that each pass reads, and the values that are kept for it because an earlier pass computes them anyway.
+// schedule determines the operands that each pass reads, and the values that an earlier pass computes anyway and keeps for it.
 func (s *rows) schedule() {
 	computed := map[int]int{} // first pass that computes a per-element value
 	var reads, all map[int]bool
@@ -266,7 +266,7 @@ func (s *rows) schedule() {
 	s.r.Reads, s.r.All = lists(s.each, len(s.passes))
 }
 
-// pass returns one pass for several reductions. Its state consists of their states, one after the other.
+// pass returns one pass for several reductions. The state of the pass consists of the states of the reductions, one after the other.
 func (s *rows) pass(reductions []int) template.Pass {
 	var p template.Pass
 	var widths []int

@@ -21,7 +21,7 @@ type scalar struct {
 // scalarRule builds the result of an elementwise op from its operands, in the type of the computation.
 type scalarRule func(s *scalar) ir.Value
 
-// scalarRules are the rules of elementwise ops. Ops without one are computed by their decomposition.
+// scalarRules are the rules of elementwise ops. Ops without a rule are computed by their decomposition.
 var scalarRules = map[op.Code]scalarRule{}
 
 func init() {

@@ -50,9 +50,9 @@ var shortRules = map[op.Code]func(n *op.Node) scalarRule{
 	},
 }
 
-// normalTail holds the coefficients, the constant first, of a polynomial in z for the logarithm, to base 2, of the part of the normal
-// distribution below -z, for z ≥ 0. Its error is 0.0004 up to z = 5.5. Beyond that, where the true value is below 2^-25, the polynomial
-// decreases without bound.
+// normalTail holds the coefficients, the constant first, of a polynomial in z that approximates log2(Φ(-z)) for z ≥ 0, where Φ is the
+// cumulative normal distribution. The error of the polynomial is 0.0004 up to z = 5.5. Beyond that, where the true value is below 2^-25,
+// the polynomial decreases without bound.
 var normalTail = []float64{-1.00035906, -1.14626074, -0.469681114, -0.0445990041, 0.00486977305, -0.000233251296}
 
 // shortGelu returns max(x, 0) - |x|·Φ(-|x|), where Φ is the normal distribution. For NaN it returns NaN. For +Inf, where the formula is

@@ -9,7 +9,8 @@ import (
 
 var inf = math.Inf(1)
 
-// cast returns element x of type from, converted to type to as the row of cast defines. Both have the types in which they are stored.
+// cast returns element x of type from, converted to type to as the row of cast defines. The operand and the result have the types in which
+// elements are stored.
 func cast(b *ir.Builder, from, to dtype.DType, x ir.Value, saturate bool) ir.Value {
 	switch {
 	case from == to:

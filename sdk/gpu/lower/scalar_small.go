@@ -41,7 +41,7 @@ func castSmall(b *ir.Builder, from, to dtype.DType, x ir.Value, saturate bool) i
 		return cast(b, byteType, to, x, saturate)
 	}
 	if from == dtype.F8E8M0 && to == dtype.Bool {
-		return b.Const(dtype.Bool, 1) // no code has the value 0; as f32 the least value is subnormal, and hardware may take it for 0
+		return b.Const(dtype.Bool, 1) // no code has the value 0; as f32 the least value is subnormal, and hardware may treat it as 0
 	}
 	return cast(b, dtype.F32, to, decode(b, from, b.Cast(dtype.U32, x)), saturate)
 }

@@ -59,7 +59,7 @@ func scatter(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work
 	return template.Scatter(t, g, joins[mode], in[0], in[1], in[2], out[0]), nil
 }
 
-// places returns an error unless positions on an axis of so many elements fit into the 32 bits that kernels use for them.
+// places returns an error unless positions on an axis of the given number of elements fit into 32 bits, which kernels use for positions.
 func places(n *op.Node, elements int) error {
 	if elements > math.MaxInt32 {
 		return fmt.Errorf("%v along %d elements: %w", n.Op, elements, core.ErrUnsupported)

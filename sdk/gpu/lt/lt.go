@@ -2,7 +2,7 @@
 // which has the same functions under another prefix, with other numbers for attributes and a smaller algorithm structure. Numbers is the
 // table of the differences; the cuda and rocm plugins have one table each, with its sources.
 //
-// The package is a binding: it must hold no tensors, no ops and no choice between libraries. Those are in package library.
+// The package is a binding: it must hold no tensors, no ops and no choice between libraries. These belong to package library.
 package lt
 
 import (
@@ -41,7 +41,7 @@ const None = -1
 
 // Numbers are the values in which libraries differ: attributes by their enumerations in C, and the size of an algorithm.
 type Numbers struct {
-	Prefix             string // of the functions
+	Prefix             string // prefix of the names of functions
 	Plain, Transposed  uint64 // operations on a factor
 	Computes           map[Compute]int32
 	TransA, TransB     int // attributes of a product, from here on
@@ -53,7 +53,7 @@ type Numbers struct {
 	AuxLD              int
 	AuxStride          int
 	AuxType            int
-	Scales             [3]int // of A, B and D
+	Scales             [3]int // attributes of the scales of A, B and D
 	FastAccumulate     int
 	LayoutOrder        int // attributes of a matrix, from here on
 	LayoutBatch        int

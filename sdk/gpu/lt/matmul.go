@@ -177,7 +177,7 @@ type Preference struct {
 // Algo is a way to compute a product. It may be used again for the same spec and library version.
 type Algo struct {
 	data      [8]uint64
-	Workspace uint64 // bytes of workspace that it needs
+	Workspace uint64 // bytes of workspace that the algorithm needs
 	Waves     float32
 }
 

@@ -33,9 +33,9 @@ const (
 type Epilogue uint32
 
 // Epilogues. Bias is one value for each row of D, which is a column of the row-major result. Gelu is the tanh approximation. Epilogues with
-// Aux write what the backward pass needs: a bit mask for relu, or the values before gelu. DRelu and DGelu read it; the bit of a value that
-// is exactly 0 is 1, so that DRelu lets the gradient pass there, where PyTorch's relu does not. BGrad sums over the columns of D, BGradA
-// and BGradB over the inner dimension of an operand.
+// Aux write what the backward pass needs: a bit mask for relu, or the values before gelu. DRelu and DGelu read this data; the bit of a
+// value that is exactly 0 is 1, so that DRelu lets the gradient pass there, where PyTorch's relu does not. BGrad sums over the columns of
+// D, BGradA and BGradB over the inner dimension of an operand.
 const (
 	EpilogueNone        Epilogue = 1
 	EpilogueRelu        Epilogue = 2

@@ -67,7 +67,7 @@ func (r *rewriter) load(in *ir.Inst) {
 	}
 }
 
-// part loads a word to extract a part of it. The load is atomic if other threads may change other parts at the same time.
+// part loads a word that contains a part. The load is atomic if other threads may change other parts at the same time.
 func (r *rewriter) part(p ir.Buf, changing bool, w ir.Value) ir.Value {
 	if changing {
 		return r.Atomic(ir.AtomicAdd, p, w, r.Const(dtype.U32, 0))
@@ -161,8 +161,8 @@ func (r *rewriter) store(in *ir.Inst) {
 	}
 }
 
-// change stores to a part of a word. No other thread changes the bits of that part. So the difference between its old and new value is
-// still correct when it is added, even if other parts have changed.
+// change stores to a part of a word. No other thread changes the bits of that part. So the difference between the old and the new value of
+// the part is still correct when it is added, even if other parts have changed.
 func (r *rewriter) change(in *ir.Inst, at ir.Value, size int) {
 	p, vs := r.buffers[in.Ref], in.Args[1:]
 	w, shift := r.word(at, size), r.shift(at, size)

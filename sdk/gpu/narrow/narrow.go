@@ -67,7 +67,7 @@ type rewriter struct {
 	values  []pair // new values by value of the old kernel
 	defs    map[ir.Value]*ir.Inst
 	buffers []ir.Buf
-	bases   []ir.Value     // by parameter: the offset that is added to indices; 0 if there is none
+	bases   []ir.Value     // by parameter: the offset that is added to indices; 0 if nothing is added
 	parts   map[int32]bool // by parameter: whether kernels store parts of words to the buffer
 	scalars []pair
 	shared  []ir.Mem

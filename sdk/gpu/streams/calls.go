@@ -27,9 +27,9 @@ const FuncMaxDynamicShared FuncAttribute = 8
 type Dim struct{ X, Y, Z uint32 }
 
 // Calls are the functions of a hardware's driver. All of them, except SetCurrent and the functions that take or return a Device, are called
-// with the context current on the calling thread, to which the goroutine is bound. Their errors wrap the kinds of package vendor. Calls
-// that belong to a launch do not allocate Go memory unless they fail. Copies, fills and graphs concern the memory of one device. A fill
-// writes n or count elements of 1, 2 or 4 bytes.
+// with the context current on the calling thread, to which the goroutine is bound. Errors of the functions wrap the kinds of package
+// vendor. Calls that belong to a launch do not allocate Go memory unless they fail. Copies, fills and graphs concern the memory of one
+// device. A fill writes n or count elements of 1, 2 or 4 bytes.
 type Calls interface {
 	// Devices and contexts.
 	Device(ordinal int) (Device, error)

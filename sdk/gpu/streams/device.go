@@ -14,9 +14,9 @@ import (
 )
 
 // GPU is an opened device. It implements gpu.Grapher, and gpu.Device except for compilation and the list of libraries. Each call makes the
-// context current on its thread, so that goroutines may move between threads. That takes a tenth of a microsecond.
+// context current on its thread, so that goroutines may move between threads. Making a context current takes a tenth of a microsecond.
 type GPU struct {
-	name    string // of the backend
+	name    string // name of the backend
 	calls   Calls
 	ctx     Context
 	dialect *dialect.Dialect
@@ -30,7 +30,7 @@ type GPU struct {
 
 var _ gpu.Grapher = (*GPU)(nil)
 
-// contexts are the primary contexts of this process by device. They are kept until the process ends, as creating one takes long.
+// contexts are the primary contexts of this process by device. They are kept until the process ends, because creating a context takes long.
 var contexts struct {
 	sync.Mutex
 	m map[primary]Context
@@ -91,7 +91,7 @@ func (d *GPU) Do(what string, f func() error) error {
 	return Named(d.name, what, err)
 }
 
-// module is the code of several functions, unloaded with the last of them.
+// module is the code of several functions. It is unloaded with the last function.
 type module struct {
 	m     Module
 	users atomic.Int32

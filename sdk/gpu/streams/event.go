@@ -17,10 +17,10 @@ type event struct {
 	queue *Queue
 	e     Event
 	timed bool
-	last  string // the last work that was started before it
+	last  string // the last work that was started before the event
 }
 
-// newEvent returns an event that was released, or else a new one. The context is current.
+// newEvent returns an event that was released, or else a new event. The context is current.
 func (d *GPU) newEvent(timed bool) (Event, error) {
 	k := kindOf(timed)
 	d.mu.Lock()

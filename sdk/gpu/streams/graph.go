@@ -18,7 +18,7 @@ type graph struct {
 	exec   Exec
 	nodes  []Node
 	steps  []*function   // by step: the function of a launch
-	name   string        // for errors
+	name   string        // name of the graph in errors
 	packer               // arguments of changed launches
 	calls  map[int]bool  // steps that are calls of libraries
 	native map[int]Graph // by step: the graph that a library wrote for a call

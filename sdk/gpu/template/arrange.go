@@ -115,8 +115,8 @@ func Pad(t Target, dims, lo, hi []int, value uint64, x, y Operand) ir.Work {
 	return s.work
 }
 
-// folded joins each dimension without padding to the one before it. It returns the sizes, the numbers of elements added before, and the
-// sizes of the result.
+// folded joins each dimension without padding to the dimension before it. It returns the sizes, the numbers of elements added before, and
+// the sizes of the result.
 func folded(dims, lo, hi []int) (in, before, out []int) {
 	in, before, out = []int{1}, []int{0}, []int{1}
 	for d, n := range dims {
@@ -148,7 +148,8 @@ func (p *step) filled(u unit, bits uint64, size int) []ir.Value {
 }
 
 // CacheWrite returns the work that computes slot 3: a copy of slot 0 in which slot 2 is written along the axis, beginning at the position
-// in slot 1. There is one position for each batch or one for all. g has the shapes of an assignment of Count neighbouring slices.
+// in slot 1. There is one position for each batch, or one position for all batches. g has the shapes of an assignment of Count neighbouring
+// slices.
 func CacheWrite(t Target, g Indexing, cache, position, update, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
 	pc, pu, py := regionOf(0, cache), regionOf(2, update), regionOf(3, y)

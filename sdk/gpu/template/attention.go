@@ -10,16 +10,16 @@ import (
 
 // Attention is softmax(score(q·kᵀ))·v of q [Batch, Heads, Queries, Width], k [Batch, KeyHeads, Keys, Width] and v [Batch, KeyHeads, Keys,
 // ValueWidth]. A score is scaled, capped by Softcap·tanh(score/Softcap) unless Softcap is 0, and gets a bias added. Query i has position i
-// + Past. It sees a key if three conditions hold: a mask of bools allows it; with Causal, the key is not after the query; with Window, the
-// key is less than Window positions away.
+// + Past. A query sees a key if three conditions hold: a mask of bools allows it; with Causal, the key is not after the query; with Window,
+// the key is less than Window positions away.
 type Attention struct {
 	Batch, Heads, KeyHeads, Queries, Keys, Width, ValueWidth int
 
 	Scale, Softcap float64
 	Causal         bool
 	Past, Window   int
-	// Mask is the type of slot 3: bool, the type of a bias, or Invalid if there is none. MaskStrides are its strides, 0 where it
-	// is broadcast.
+	// Mask is the type of slot 3: bool, the type of a bias, or Invalid if there is no mask. MaskStrides are its strides, 0 where it is
+	// broadcast.
 	Mask        dtype.DType
 	MaskStrides [4]int
 	MaskSize    int
@@ -66,7 +66,7 @@ type flash struct {
 // compute returns the type of scores and sums.
 func (f flash) compute() dtype.DType { return accumulator(f.d) }
 
-// plain reports whether scores have the same order as the products q·kᵀ. Then products are scaled only when the exponential is computed.
+// plain reports whether scores have the same order as the products q·kᵀ. If so, products are scaled only when the exponential is computed.
 func (f flash) plain() bool {
 	return f.Softcap == 0 && f.Scale > 0 && (f.Mask == dtype.Invalid || f.Mask == dtype.Bool)
 }

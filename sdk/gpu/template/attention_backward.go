@@ -6,9 +6,9 @@ import (
 )
 
 // AttendBackward returns the work that computes the gradients of q, k and v of an attention into the last three slots. The slots before
-// hold q, k, v, the result y, its gradient dy, and the mask if there is one. A bias has no gradient here. After Dao et al., FlashAttention,
-// 2022: weights are recomputed from the scores, tile by tile, so that no matrix of queries by keys is stored in memory. Each element is
-// summed by one block in a fixed order, so that results are deterministic.
+// hold q, k, v, the result y, its gradient dy, and the mask, if the attention has a mask. A bias has no gradient here. After Dao et al.,
+// FlashAttention, 2022: weights are recomputed from the scores, tile by tile, so that no matrix of queries by keys is stored in memory.
+// Each element is summed by one block in a fixed order, so that results are deterministic.
 func AttendBackward(t Target, a Attention, in, out []Operand) ir.Work {
 	s := newSequence(t, len(in)+len(out), false)
 	f := flashBack{flash: flash{Attention: a, d: in[0].Type, y: regionOf(3, in[3])}, dy: regionOf(4, in[4])}
@@ -49,8 +49,8 @@ type flashBack struct {
 	flash
 	dy    region
 	grads [3]region // gradients of q, k and v
-	// total holds, for each query, the logarithm to base 2 of the sum of its exponentials, +Inf if it sees no key. mean holds, for each
-	// query, the sum of dy·y.
+	// total holds, for each query, the logarithm to base 2 of the sum of its exponentials, +Inf if the query sees no key. mean holds, for
+	// each query, the sum of dy·y.
 	total, mean region
 }
 

@@ -10,7 +10,7 @@ import (
 const (
 	fragBackRows      = fragGroups * fragRows // rows of a block
 	fragBackRegisters = 176                   // registers of a thread for fragments
-	fragBackFew       = 96                    // the same where a thread has 128 registers in all: on Apple's GPUs
+	fragBackFew       = 96                    // the same, for a thread with 128 registers in all: on Apple GPUs
 )
 
 // fragBack is the memory layout of a kernel of the backward pass: the number of rows of a tile, whether the rows of the block stay in
@@ -47,7 +47,7 @@ func (x fragBack) shared(f flashBack) int {
 	return n
 }
 
-// fragBacks returns a layout that fits the target, or false if there is none.
+// fragBacks returns a layout that fits the target, or false if no layout fits.
 func (f flashBack) fragBacks(t Target, keys bool) (fragBack, bool) {
 	most := fragBackRegisters
 	if m, _ := t.matrixInstruction(f.d); m.Order == ir.Quarters {
@@ -79,7 +79,7 @@ func (f flashBack) fragments(t Target) bool {
 
 // backFragments builds the backward pass with matrix instructions, in two launches. Blocks of the first hold queries; it computes the
 // statistics and the gradient of q. Blocks of the second hold keys; it computes the gradients of k and v. While a tile is multiplied, the
-// next one is loaded.
+// next tile is loaded.
 func (s *sequence) backFragments(f flashBack) {
 	for _, keys := range []bool{false, true} {
 		x, _ := f.fragBacks(s.t, keys)
@@ -165,7 +165,7 @@ func (k *fragBackKernel) loadOwn(to ir.Frag, i, of, column int) {
 	k.FragLoad(to, k.Int(i), k.mine[of], at, k.Int(k.stride(of)), false)
 }
 
-// tiles loads each tile of the first n matrices and then calls body for it. more loads further data of a tile.
+// tiles loads each tile of the first n matrices and then calls body for the tile. more loads further data of a tile.
 func (k *fragBackKernel) tiles(rows func(of int, first ir.Value) matrixRows, n int, more func(j, half ir.Value), body func(j ir.Value)) {
 	bring := func(j, half ir.Value) {
 		for of := range n {
@@ -248,8 +248,8 @@ func (k *fragBackKernel) score(j ir.Value) {
 		adjust()
 		return
 	}
-	// Most tiles are seen completely and need no mask. Results for rows of the block beyond the last one are not stored, and queries of the
-	// tile beyond the last one have weight 0.
+	// Most tiles are seen completely and need no mask. Results for rows of the block beyond the last row are not stored, and queries of the
+	// tile beyond the last query have weight 0.
 	end := k.Add(j, k.Int(k.tile))
 	switch at := k.Add(k.first, k.past); {
 	case !k.ofKeys && k.Causal:
@@ -261,7 +261,7 @@ func (k *fragBackKernel) score(j ir.Value) {
 	}
 }
 
-// results stores the sums, multiplied by a factor. They pass through the subgroup's rows in shared memory, so that accesses are wide.
+// results stores the sums, multiplied by a factor. The sums pass through the subgroup's rows in shared memory, so that accesses are wide.
 func (k *fragBackKernel) results(of int, to ir.Buf, before, limit ir.Value, factor float64) {
 	const wide = 8
 	width, stride := k.widths()[of], k.stride(of)
@@ -310,7 +310,7 @@ func (k *fragBackKernel) buildKeys(f flashBack) {
 	k.results(1, dv, k.kRow, k.keys, 1)
 }
 
-// bringStatistics loads the statistics of the queries from query j on. Queries beyond the last one see no key.
+// bringStatistics loads the statistics of the queries from query j on. Queries beyond the last query see no key.
 func (k *fragBackKernel) bringStatistics(j, half ir.Value) {
 	k.For(k.Thread(), k.Int(k.tile), k.subgroup*fragGroups, func(e ir.Value) {
 		i := k.Add(j, e)

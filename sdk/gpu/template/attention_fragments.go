@@ -204,8 +204,8 @@ func (k *fragKernel) weigh(j ir.Value) {
 // maxPower is the greatest difference between the exponent (of 2) of a score and the reference that is subtracted from exponents.
 const maxPower = 8
 
-// raise computes the greatest score of each query in the tile. If one exceeds the current reference by more than maxPower, the greatest
-// scores become the new reference, and the sums are rescaled to it.
+// raise computes the greatest score of each query in the tile. If such a score exceeds the current reference by more than maxPower, the
+// greatest scores become the new reference, and the sums are rescaled to this reference.
 func (k *fragKernel) raise() {
 	factor := k.Float(dtype.F32, k.flash.factor())
 	tops := make([]ir.Value, k.held*k.times)
@@ -276,7 +276,7 @@ func (k *fragKernel) collect(j ir.Value) {
 	}
 }
 
-// finish stores the results. They pass through the subgroup's part of the shared memory of queries, so that accesses are wide.
+// finish stores the results. The results pass through the subgroup's part of the shared memory of queries, so that accesses are wide.
 func (k *fragKernel) finish() {
 	const wide = 8
 	for r := range k.times {

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// The threads of a block of attendLanes form a square. Each computes some rows and columns of a tile of scores, and of the results.
+// The threads of a block of attendLanes form a square. Each thread computes some rows and columns of a tile of scores, and of the results.
 const (
 	laneSide   = 16
 	laneChunk  = 16 // columns of q and k, and keys of v, in shared memory at a time

@@ -18,7 +18,7 @@ const (
 	JoinMin
 )
 
-// joiner combines elements of type d, narrow types in a wider one. For extremes, floats are converted to integers with the order of the
+// joiner combines elements of type d, narrow types in a wider type. For extremes, floats are converted to integers with the order of the
 // floats, so that NaN and signed zeros need no special case.
 type joiner struct {
 	how Join

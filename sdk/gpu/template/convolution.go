@@ -136,8 +136,8 @@ func (v Convolution) normal(t Target) (*convolution, error) {
 // taps returns the number of places of the filter.
 func (c *convolution) taps() int { return shape.Of(c.window...).Size() }
 
-// orient decides whether the columns of the product are pixels or results of filters. They are results if there are several and these are
-// contiguous in the first operand of Out, else pixels.
+// orient decides whether the columns of the product are pixels or results of filters. If there are several results and these are contiguous
+// in the first operand of Out, the columns are results, else pixels.
 func (c *convolution) orient(v Convolution, outputs []Operand, group func(int) []int) {
 	var views []shape.View
 	for _, o := range outputs {

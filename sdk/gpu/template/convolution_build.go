@@ -25,8 +25,8 @@ func (c *convolution) tiledConvolution() ([]ir.Launch, error) {
 	return c.split(parts, func(slot int) ir.Launch { return c.tileKernel(best, parts, slot) }), nil
 }
 
-// fragmentedConvolution builds the convolution with matrix instructions. They need an image and filters with contiguous channels; other
-// operands are first copied into that layout.
+// fragmentedConvolution builds the convolution with matrix instructions. Matrix instructions need an image and filters with contiguous
+// channels; other operands are first copied into that layout.
 func (c *convolution) fragmentedConvolution(m ir.MMA) ([]ir.Launch, error) {
 	fitting := c.t.fragmentTiles()
 	if len(fitting) == 0 {

@@ -11,7 +11,7 @@ import (
 
 // A convolution of few channels is slow as a product: the depth and one of the dimensions are shorter than tiles, and tiles of the image
 // are read once for each place of the filter. Here a block holds the filters and a strip of all channels of an image in shared memory, and
-// a thread computes some neighbouring columns of two rows for some results. It reads a row of a channel once for all these results.
+// a thread computes some neighbouring columns of two rows for some results. The thread reads a row of a channel once for all these results.
 
 const (
 	fewPixels = 1 << 12 // least elements of a channel of the result for which this is faster
@@ -59,7 +59,7 @@ type fewKernel struct {
 	grid, blocks  int // blocks of the launch, and blocks that a multiprocessor holds
 }
 
-// few returns the schedule for a convolution of few channels, or nil if it is not suitable.
+// few returns the schedule for a convolution of few channels, or nil if the convolution is not suitable.
 func (c *convolution) few() *fewKernel {
 	if !c.flat() {
 		return nil

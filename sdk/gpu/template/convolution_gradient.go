@@ -21,7 +21,7 @@ const (
 // gradientKernel is the schedule of the gradient of a filter.
 type gradientKernel struct {
 	results, taps  int // results, and rows of places, of a thread
-	parts          int // number of parts of the results; the results of one part are parts apart
+	parts          int // number of parts of the results; result i belongs to part i mod parts
 	roles, workers int // number of threads with different sums, and number of threads that share the same sums
 	cols           int // columns that a thread processes at a time
 	rows           int // rows of a strip of the window

@@ -13,9 +13,9 @@ import (
 type strip struct {
 	planes, rows, cols int // planes, rows and columns that are held at a time
 	high, wide         int // height and width of a plane of the image
-	left               int // columns before the first of the image; negative where columns are left out
+	left               int // columns before the first column of the image; negative if columns are left out
 	width              int // width of an access to memory
-	pitch, plane       int // distances of rows and of planes
+	pitch, plane       int // distance between rows, and between planes
 }
 
 // newStrip returns the layout of a strip of an image. strides are the strides in memory of planes and images; columns are contiguous.
@@ -48,8 +48,8 @@ type source struct {
 	base func(plane ir.Value) ir.Value // the offset of a plane
 }
 
-// load copies a strip to shared memory, beginning at element at. The first row of the strip is row top of the image, which may be outside
-// of it. load does not wait for asynchronous copies.
+// load copies a strip to shared memory, beginning at element at. The first row of the strip is row top of the image; top may be outside of
+// the image. load does not wait for asynchronous copies.
 func (k *productKernel) load(s strip, x source, to ir.Mem, at, top ir.Value, threads int) {
 	across := ceil(s.cols, s.width)
 	k.For(k.Thread(), k.Int(s.planes*s.rows*across), threads, func(i ir.Value) {
@@ -79,7 +79,7 @@ func (k *productKernel) load(s strip, x source, to ir.Mem, at, top ir.Value, thr
 	})
 }
 
-// span loads n neighbouring elements of shared memory from element at on, which is a multiple of align.
+// span loads n neighbouring elements of shared memory, beginning at element at. at is a multiple of align.
 func (k *productKernel) span(from ir.Mem, at ir.Value, n, align int) []ir.Value {
 	var v []ir.Value
 	for len(v) < n {

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// matrixInstruction returns the target's matrix instruction for 16-bit floats of a type, if there is one that templates are written for.
+// matrixInstruction returns the target's matrix instruction for 16-bit floats of a type, if templates are written for that instruction.
 func (t Target) matrixInstruction(d dtype.DType) (ir.MMA, bool) {
 	for _, m := range t.MMA {
 		known := m.N == 16 && (t.Subgroup == 32 || t.Subgroup == 64)
@@ -19,8 +19,8 @@ func (t Target) matrixInstruction(d dtype.DType) (ir.MMA, bool) {
 	return ir.MMA{}, false
 }
 
-// accumulatorLayout is the layout of the fragments of C. Of each fragment, a thread holds run neighbouring elements in each of held rows.
-// Threads whose numbers differ only in the bits of mates hold the same rows.
+// accumulatorLayout is the layout of the fragments of C. Of each fragment, a thread holds parts of several rows (held): in each of them a
+// number of neighbouring elements (run). Threads whose numbers differ only in the bits of mates hold the same rows.
 type accumulatorLayout struct {
 	ir.MMA
 	subgroup  int

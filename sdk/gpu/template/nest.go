@@ -80,7 +80,7 @@ func abs(a int) int { return max(a, -a) }
 // size returns the number of elements.
 func (n *nest) size() int { return shape.Shape(n.dims).Size() }
 
-// last returns the length of the innermost dimension, or 1 if there is none.
+// last returns the length of the innermost dimension, or 1 if there is no dimension.
 func (n *nest) last() int {
 	if len(n.dims) == 0 {
 		return 1
@@ -88,7 +88,7 @@ func (n *nest) last() int {
 	return n.dims[len(n.dims)-1]
 }
 
-// step returns the stride of operand o along the innermost dimension, or 0 if there is none.
+// step returns the stride of operand o along the innermost dimension, or 0 if there is no dimension.
 func (n *nest) step(o int) int {
 	if len(n.dims) == 0 {
 		return 0

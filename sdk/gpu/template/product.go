@@ -16,7 +16,7 @@ type Product struct {
 	M, N, K int
 	// A has the shape Batch, M, K and B the shape Batch, K, N, with any strides.
 	A, B Operand
-	// Compute is the type of products and sums: f32, f64, i32, i64, u32 or u64. Factors are cast to it.
+	// Compute is the type of products and sums: f32, f64, i32, i64, u32 or u64. Factors are cast to this type.
 	Compute dtype.DType
 	// Extra and Out have the shape Batch, M, N.
 	Extra, Out []Operand

@@ -56,7 +56,7 @@ func (k *productKernel) stride(name string, s int) ir.Value {
 	return k.size(name, s)
 }
 
-// times returns i·stride, and reports whether there is such a term: it is false for a stride of 0.
+// times returns i·stride and true, or false for a stride of 0, with which the term is 0.
 func (k *productKernel) times(i, stride ir.Value, s int) (ir.Value, bool) {
 	switch s {
 	case 0:

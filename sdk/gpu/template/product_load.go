@@ -93,7 +93,7 @@ func (l *tileLoad) lines(f func(j int, line ir.Value)) {
 // each runs f for each access of this thread: its number, line and depth in the tile.
 func (l *tileLoad) each(f func(j int, line, depth ir.Value)) { l.some(0, l.count(), f) }
 
-// some runs f, like each, for those of the accesses first to last-1 that exist.
+// some is like each, for the accesses first to last-1. It skips accesses that do not exist.
 func (l *tileLoad) some(first, last int, f func(j int, line, depth ir.Value)) {
 	k := l.k
 	for j := max(first, 0); j < min(last, l.count()); j++ {
@@ -123,7 +123,7 @@ func (l *tileLoad) issue(to, from, end ir.Value) {
 	l.issueSome(to, 0, l.count())
 }
 
-// issueSome starts those of the accesses first to last-1 that exist, of the tile for which begin was called.
+// issueSome starts the accesses first to last-1 of the tile for which begin was called. It skips accesses that do not exist.
 func (l *tileLoad) issueSome(to ir.Value, first, last int) {
 	k := l.k
 	l.some(first, last, func(j int, line, depth ir.Value) {

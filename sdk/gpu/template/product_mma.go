@@ -264,9 +264,9 @@ func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value,
 	})
 }
 
-// fragmentLoad loads count neighbouring fragments, from fragment i on, from a tile in the given stage. They begin at line at+line and at
-// the given depth of the tile. transposed says that the matrix in memory is the transpose of the fragment: the depth runs along rows in
-// one and along columns in the other.
+// fragmentLoad loads count neighbouring fragments, from fragment i on, from a tile in the given stage. The fragments begin at line at+line
+// and at the given depth of the tile. transposed says that the matrix in memory is the transpose of the fragment: the depth runs along rows
+// in one and along columns in the other.
 func (k *productKernel) fragmentLoad(f ir.Frag, i, count int, l *tileLoad, stage, at ir.Value, line, depth int, transposed bool) {
 	o := k.plus(at, line)
 	if l.byDepth {

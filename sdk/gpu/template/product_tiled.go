@@ -26,8 +26,8 @@ var tiles = map[int][]Tile{
 	8: {{Rows: 128, Cols: 64, Depth: 8, TM: 8, TN: 4, Blocks: 1, Speed: 1}, {Rows: 64, Cols: 64, Depth: 8, TM: 4, TN: 4, Blocks: 2, Speed: 0.8}, {Rows: 32, Cols: 64, Depth: 8, TM: 4, TN: 4, Blocks: 2, Speed: 0.7}},
 }
 
-// wordTiles are the choices for sums of 4 bytes on hardware whose memory consists of words (Target.Words). Its compilers do not unroll the
-// loop over the depth, and a short loop with raked lanes was the fastest of 33 ways there (RATIONALE.md).
+// wordTiles are the choices for sums of 4 bytes on hardware whose memory consists of words (Target.Words). Compilers for this hardware do
+// not unroll the loop over the depth, and a short loop with raked lanes was the fastest of 33 ways there (RATIONALE.md).
 var wordTiles = append([]Tile{{Rows: 128, Cols: 128, Depth: 8, TM: 8, TN: 8, Blocks: 2, Speed: 1, Rake: true}}, tiles[4][1:]...)
 
 // stages returns the number of tiles of the depth that are in shared memory at a time.

@@ -64,8 +64,8 @@ func (k *productKernel) vectors(g productGrid, width, step int, deep bool) *vect
 	return f
 }
 
-// hold reads the elements of access i to B, beginning at offset at, into held. They are zeros if depth is not less than the end of the
-// depth.
+// hold reads the elements of access i to B, beginning at offset at, into held. The elements are zeros if depth is not less than the end of
+// the depth.
 func (f *vectorFactors) hold(i int, depth ir.Value, at func() ir.Value) {
 	k := f.k
 	f.within(depth, func() {

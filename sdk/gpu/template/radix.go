@@ -195,8 +195,8 @@ type radixRead struct {
 }
 
 // rankByBallot stores the elements of a tile in shared memory in the order of their digits. It returns, for each digit, the distance modulo
-// 2^32 from the place of its elements in shared memory to their place in the results, which is start. Each subgroup has neighbouring
-// elements and its own counters. Ballots find the lanes that have equal digits.
+// 2^32 from the place of its elements in shared memory to start, their place in the results. Each subgroup has neighbouring elements and
+// its own counters. Ballots find the lanes that have equal digits.
 func (m radixPass) rankByBallot(p *step, base ir.Value, read radixRead, start func(ir.Value) ir.Value, keys, places ir.Mem) func(ir.Value) ir.Value {
 	size := p.t.Subgroup
 	p.SetSubgroup(size)

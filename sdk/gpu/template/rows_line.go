@@ -192,7 +192,7 @@ func (k *line) sweep(lane, lo, hi ir.Value, count int, visit func(cols ...*spot)
 	})
 }
 
-// joined returns the state of the whole row. Each thread of the row has it.
+// joined returns the state of the whole row. Each thread of the row has this state.
 func (k *line) joined(b *exchange, p *Pass, s *sums) []ir.Value {
 	if k.lanes <= k.t.Subgroup {
 		return acrossLanes(k.m, p, s.total(), k.lanes)

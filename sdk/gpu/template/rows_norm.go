@@ -10,7 +10,7 @@ import (
 // For longer rows each pass reads its operands and computes the values again.
 type lines struct {
 	*line
-	steps int // vectors of each row that a thread keeps; 0 means that it visits them in loops
+	steps int // vectors of each row that a thread keeps; 0 means that the thread visits the vectors in loops
 	// Local arrays of kept elements: operands that several passes read, and values.
 	operand map[int]ir.Var
 	loaded  map[int]bool
@@ -144,7 +144,7 @@ func (n *lines) visit(at rowShare, reads, all []int, body func(col *spot, x map[
 		return
 	}
 	now := map[int][][]ir.Value{} // by operand and step: operands that no other pass reads
-	var fresh []int               // operands to load before the body; not those that several rows share, which are in the cache
+	var fresh []int               // operands to load before the body; operands that several rows share are in the cache and are left out
 	for _, i := range reads {
 		if _, several := n.operand[i]; !n.loaded[i] && (several || !n.rows.fixed(n.in(i))) {
 			fresh = append(fresh, i)

@@ -42,8 +42,8 @@ func (r runningJoin) commutes() bool                             { return true }
 func (r runningJoin) identity(p *ir.Builder) []ir.Value          { return []ir.Value{r.j.identity(p)} }
 func (r runningJoin) lower(p *ir.Builder, s []ir.Value) ir.Value { return r.j.lower(p, s[0]) }
 
-// runningIndex is the place of a running extreme, the first one among equal elements. Its state is the extreme, with both zeros equal, and
-// the place, which is greater than all places if there is no element.
+// runningIndex is the place of a running extreme, the place of the first among equal elements. Its state is the extreme, with both zeros
+// equal, and the place, which is greater than all places if there is no element.
 type runningIndex struct{ j joiner }
 
 func (r runningIndex) in() dtype.DType       { return r.j.d }

@@ -17,7 +17,7 @@ type Lines struct {
 
 func (l Lines) size() int { return l.Outer * l.N * l.Inner }
 
-// Scan returns the work that computes slot 1: each element of slot 0 combined with those before it on its line.
+// Scan returns the work that computes slot 1: each element of slot 0 combined with the elements before it on its line.
 func Scan(t Target, l Lines, how Join, x, y Operand) ir.Work {
 	if how == JoinMul && x.Type.IsFloat() && !t.Math.Has(dtype.F64) {
 		return scan(t, l, runningProduct{x.Type}, x, y)
@@ -52,10 +52,10 @@ const (
 	scanColumns = 16384 // number of lines from which on lines are not cut if each is scanned by a thread
 )
 
-// scan adds the launches of a scan. A line, or part of it, is computed by a thread if neighbouring threads then have neighbouring
+// scan adds the launches of a scan. A line, or a part of a line, is computed by a thread if neighbouring threads then have neighbouring
 // elements or if lines are short, and by a block otherwise. If there are few and long lines, they are cut into parts: the first launch
 // combines the elements of each part, the second scans the states of the parts, and the last scans each part, starting with the state
-// before it.
+// before the part.
 func (s *sequence) scan(l Lines, r running, x, y region) {
 	if l.size() == 0 {
 		return
@@ -86,8 +86,8 @@ func (s *sequence) scan(l Lines, r running, x, y region) {
 	build(scanPart{Lines: l, r: r, cut: cut, x: x, y: y, before: before})
 }
 
-// scanPart is a launch of a scan: lines in parts of cut elements. It stores results in y or, if it only combines, the states of
-// the parts in sums. before holds the combined states before each part.
+// scanPart is a launch of a scan of lines that are divided into parts of a fixed number of elements (cut). It stores results in y or, if
+// sums is set, only the states of the parts in sums. before holds the combined states before each part.
 type scanPart struct {
 	Lines
 	r            running
@@ -377,7 +377,7 @@ func (p *step) newBlockScan(r running) blockScan {
 	return b
 }
 
-// scan returns the combined state of all threads before this one, and the combined state of all threads. All threads of the block must
+// scan returns the combined state of all threads before this thread, and the combined state of all threads. All threads of the block must
 // call it.
 func (b blockScan) scan(v []ir.Value) (before, all []ir.Value) { return b.run(v, true) }
 
@@ -402,7 +402,7 @@ func (b blockScan) begin(n int) ir.Value {
 	return b.p.Add(b.p.Mul(group, b.p.Int(n*b.size)), lane)
 }
 
-// inclusive returns the combined state of the threads of the subgroup up to and including this one.
+// inclusive returns the combined state of the threads of the subgroup up to and including this thread.
 func (b blockScan) inclusive(v []ir.Value) []ir.Value {
 	lane, _ := b.lane()
 	for d := 1; d < b.size; d *= 2 {
@@ -411,7 +411,7 @@ func (b blockScan) inclusive(v []ir.Value) []ir.Value {
 	return v
 }
 
-// earlier returns the combined state of the threads of the subgroup before this one, given the result of inclusive.
+// earlier returns the combined state of the threads of the subgroup before this thread, given the result of inclusive.
 func (b blockScan) earlier(upTo []ir.Value) []ir.Value {
 	none := b.r.identity(b.p.Builder)
 	if b.size == 1 {

@@ -57,7 +57,7 @@ func (k sorting) word() dtype.DType {
 	return dtype.U32
 }
 
-// at returns the offset of element i of a line, where lines have length elements.
+// at returns the offset of element i of line row, where each line has a fixed number of elements (length).
 func (k sorting) at(p *step, row ir.Value, i ir.Value, length int) ir.Value {
 	c := p.split(row, k.rows/k.inner, k.inner)
 	return p.join([]int{k.rows / k.inner, length, k.inner}, c[0], i, c[1])
@@ -100,8 +100,8 @@ func (s *sequence) sort(k sorting, x, values, indices region) {
 	s.sortRadix(k, x, values, indices)
 }
 
-// sortBlock sorts lines of at most length elements, a power of two, in shared memory by a bitonic network; elements with equal keys are
-// ordered by their places. A block sorts several lines if they are short.
+// sortBlock sorts lines in shared memory by a bitonic network. length, a power of two, is the greatest number of elements of a line.
+// Elements with equal keys are ordered by their places. A block sorts several lines if they are short.
 func (s *sequence) sortBlock(k sorting, length int, x, values, indices region) {
 	word := k.word()
 	lines := max(1, 512/max(length, 2))
@@ -174,7 +174,7 @@ func (s *sequence) sortBlock(k sorting, length int, x, values, indices region) {
 	s.end(p)
 }
 
-// powerOfTwo returns 2 to the power of log as an index. The result is at most most.
+// powerOfTwo returns 2 to the power of log as an index. most is the greatest possible result.
 func (p *step) powerOfTwo(log ir.Value, most int) ir.Value {
 	v := p.Binary(ir.Shl, p.Const(dtype.U32, 1), p.Cast(dtype.U32, p.clamp(log, 0, 31)))
 	return p.Cast(p.Index, p.Min(v, p.Const(dtype.U32, uint64(most))))

@@ -19,11 +19,11 @@ type Target struct {
 	Blocks   int    // blocks of 256 threads that one multiprocessor holds
 	Grid     [3]int // most blocks along each axis of a grid; 0 means no limit
 	Wide     int    // bytes of the widest access to memory
-	Params   int    // most bytes of the parameters of a kernel; 0: there are no batched kernels
+	Params   int    // most bytes of the parameters of a kernel; 0: no batched kernels are built
 	// Types are the types that kernels may load and store. Math are the types that they may compute with.
 	Types, Math dtype.Set
 	MMA         []ir.MMA  // matrix instructions
-	Async       bool      // whether asynchronous copies to shared memory are faster than others
+	Async       bool      // whether asynchronous copies to shared memory are faster than synchronous copies
 	Atomics     dtype.Set // types of atomic operations
 
 	// Tiles, if set, replaces the choices of tiles for products with sums of 4 bytes.
@@ -32,7 +32,8 @@ type Target struct {
 	// no directive for unrolling.
 	Unrolled bool
 
-	// Products says that every convolution is computed as a product of matrices, even one for which Convolution.Direct would report true.
+	// Products says that every convolution is computed as a product of matrices, even a convolution for which Convolution.Direct would
+	// report true.
 	Products bool
 
 	// Words says that memory consists of words of 32 bits: package narrow rewrites kernels and provides integers of 64 bits. Types

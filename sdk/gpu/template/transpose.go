@@ -182,7 +182,7 @@ func (k *transposition) others(c []ir.Value, i ir.Value) {
 	}
 }
 
-// spot returns the place with coordinates a and b along the dimensions of the tile, and c along the others.
+// spot returns the place with coordinates a and b along the dimensions of the tile, and c along the other dimensions.
 func (k *transposition) spot(c []ir.Value, a, b ir.Value) *spot {
 	p := &spot{w: k.w, c: append([]ir.Value(nil), c...), where: map[int]ir.Value{}}
 	p.c[k.a], p.c[k.b] = a, b

@@ -12,8 +12,8 @@ type Frame struct {
 	args [FrameArgs]uintptr
 }
 
-// callFrame is the address of a C function of one argument, a *Frame, that calls the function of the frame with all of its arguments.
-// C functions ignore arguments behind their parameters.
+// callFrame is the address of a C function of one argument, a *Frame, that calls the function of the frame with all of its arguments. C
+// functions ignore arguments beyond their parameters.
 var callFrame uintptr
 
 // Set stores the function and its arguments. Memory that arguments point to must be on the heap, where it does not move.

@@ -11,12 +11,12 @@ type Report []Row
 // Row is the result of the search for one library.
 type Row struct {
 	Key     string // the name of the library in Search.Hide
-	Library string // its name in messages
+	Library string // name of the library in messages
 	Path    string // path of the loaded file
 	Version string // version of the loaded library
-	Err     error  // why it is missing, else nil; errors.Is(Err, ErrMissing) except for a driver without a device
-	Lost    string // what is slower or absent without it
-	Install string // what to install to get it
+	Err     error  // why it is missing, or nil; wraps ErrMissing, except for a driver without a device
+	Lost    string // what is slower or absent without the library
+	Install string // what to install to get the library
 	// Refused lists files that were found but not used, each with the reason.
 	Refused []string
 }

@@ -11,9 +11,9 @@ import (
 type Library struct {
 	Key, Name string   // Row.Key and Row.Library
 	Sonames   []string // the newest major version first
-	System    bool     // part of the driver: only the loader and Places.System are searched, and it stays loaded, as it has started threads
+	System    bool     // part of the driver: only the loader and Places.System are searched, and the library stays loaded, because it has started threads
 	Stays     bool     // stays loaded once it was loaded
-	Wheel     string   // prefix of the names of Python packages that contain it; set if the newest version is tried first
+	Wheel     string   // prefix of the names of Python packages that contain the library; set if the newest version is tried first
 	Lost      string   // as in Row
 	Install   string   // as in Row
 }
@@ -136,7 +136,7 @@ func (s *Search) Candidates(k *Library) (found []string) {
 }
 
 // installed returns the folders of libraries of the system's installations: for each pattern, first the folder without a version, which
-// links to the chosen version, then the others with the newest version first.
+// links to the chosen version, then the folders with a version, the newest first.
 func (s *Search) installed() []string {
 	var all []string
 	for _, pattern := range s.Installed {

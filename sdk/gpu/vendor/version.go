@@ -64,8 +64,8 @@ func (s *Search) version(path string, k *Library) string {
 	return newest
 }
 
-// loaderFinds returns the file that the loader opens for a name, or "" if it is not in loaderFolders or LD_LIBRARY_PATH has a file of
-// that name.
+// loaderFinds returns the file that the loader opens for a name, or "" if the file is not in loaderFolders, or if LD_LIBRARY_PATH has a
+// file of that name.
 func (s *Search) loaderFinds(name string) string {
 	for _, f := range filepath.SplitList(s.env("LD_LIBRARY_PATH")) {
 		if isFile(filepath.Join(f, name)) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// wheels returns the folders in which Python packages of the vendor keep libraries: those of an active environment, of the user, of the
-// distribution and of the interpreters on PATH, in this order. No interpreter is started.
+// wheels returns the folders in which Python packages of the vendor keep libraries: the folders of an active environment, of the user, of
+// the distribution and of the interpreters on PATH, in this order. No interpreter is started.
 func (s *Search) wheels() []string {
 	var sites []string
 	add := func(patterns ...string) {

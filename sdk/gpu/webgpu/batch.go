@@ -30,9 +30,9 @@ type batch struct {
 	scalars  []byte // scalars of the launches so far, written to uniforms at submission
 	staging  Buffer
 	staged   []byte                 // bytes of uploads so far, written to staging at submission
-	spare    commands.Spare[Buffer] // for downloads
+	spare    commands.Spare[Buffer] // buffers for downloads
 	doubles  doubles
-	work     *work     // work that waits for the recorded commands, nil if there are none
+	work     *work     // work that waits for the recorded commands, nil if no commands are recorded
 	flight   []*work   // submitted, in order
 	progress time.Time // when a work last ended, or was submitted to an idle queue
 	failed   commands.Fault
@@ -46,10 +46,10 @@ type fetch struct {
 	skip   int64  // offset of the bytes in the buffer
 }
 
-// work is a batch that events wait for. done is closed when all of it is executed and its downloads have arrived.
+// work is a batch that events wait for. done is closed when the whole batch is executed and its downloads have arrived.
 type work struct {
 	done    chan struct{}
-	err     error // once done
+	err     error // set once the work is done
 	fetches []*fetch
 
 	mu      sync.Mutex // guards the fields below
@@ -151,7 +151,7 @@ func (b *batch) flush() error {
 	return err
 }
 
-// settle completes works in order: those that have executed, or, after a fault, all.
+// settle completes works in order: the works that have executed or, after a fault, all works.
 func (b *batch) settle() {
 	if b.fault() != nil && b.work != nil {
 		if b.encoder != nil {
@@ -215,8 +215,8 @@ func pause(n int, waited time.Duration) time.Duration {
 	return min(max(waited/32, 20*time.Microsecond), time.Millisecond)
 }
 
-// rest sleeps for t. Timers of Go may be a millisecond late, which is long compared with short work, so a Sleeper sleeps for times
-// shorter than that. Otherwise rest returns early when another goroutine's poll finds the work done.
+// rest sleeps for t. Timers of Go may be a millisecond late, which is long compared with short work, so a Sleeper sleeps for times shorter
+// than that. Without a Sleeper, and for longer times, rest returns early when another goroutine's poll finds the work done.
 func (d *device) rest(w *work, t time.Duration) {
 	if s, ok := d.calls.(Sleeper); ok && t < time.Millisecond {
 		s.Sleep(t)

@@ -9,8 +9,8 @@ import (
 // the calls that the driver makes. Arguments are valid: the driver has checked them against the limits and each other, because an
 // implementation may end the process on an invalid argument.
 type API interface {
-	// Adapters lists the adapters, the same ones at each call. If there is none, the error wraps core.ErrNotFound and names the
-	// remedy.
+	// Adapters lists the adapters. Each call returns the same adapters. If there are no adapters, the error wraps core.ErrNotFound and
+	// names the remedy.
 	Adapters(ctx context.Context) ([]Adapter, error)
 }
 
@@ -77,12 +77,12 @@ type Device interface {
 	// access, followed, if uniform is not 0, by a uniform of that many bytes with a dynamic offset. If the compiler rejects the text, the
 	// error wraps core.ErrKernel.
 	NewPipeline(text, entry string, storage, uniform int) (Pipeline, error)
-	// NewGroup binds buffers for p and for all pipelines with the same number of storage buffers and the same size of the uniform. The
-	// last binding is the uniform, if there is one.
+	// NewGroup binds buffers for p and for all pipelines with the same number of storage buffers and the same size of the uniform. The last
+	// binding is the uniform, if p has a uniform.
 	NewGroup(p Pipeline, bindings []Binding) (Group, error)
 	// NewEncoder begins to record commands.
 	NewEncoder() (Encoder, error)
-	// Write changes a buffer before later submissions execute. Offset and length are multiples of 4. It must not keep data.
+	// Write changes a buffer before later submissions execute. Offset and length are multiples of 4. Write must not keep data.
 	Write(b Buffer, offset int64, data []byte) error
 	// Submit executes the commands of e, which cannot be used again, and calls done once they have executed.
 	Submit(e Encoder, done func(error)) error
@@ -91,7 +91,7 @@ type Device interface {
 	// Poll calls the done functions of completed work. Some implementations call them by themselves, at any time and on any
 	// goroutine.
 	Poll()
-	// Lost returns the reason why the device is lost, nil while it works.
+	// Lost returns the reason why the device is lost, or nil while the device works.
 	Lost() error
 	// Close releases the device and all its objects.
 	Close()
@@ -124,7 +124,7 @@ type Pipeline interface{ Release() }
 // Group holds the bindings of a launch.
 type Group interface{ Release() }
 
-// Encoder records commands. They execute one after the other, and each sees all earlier writes.
+// Encoder records commands. The commands execute one after the other, and each command sees all earlier writes.
 type Encoder interface {
 	// Dispatch runs a kernel; offset is the dynamic offset of the uniform, if the pipeline has one.
 	Dispatch(p Pipeline, g Group, offset uint32, uniform bool, grid [3]uint32)

@@ -81,7 +81,7 @@ func targetOf(f Facts, found features) template.Target {
 	if !found.F16 {
 		t.Types &^= dtype.SetOf(dtype.F16)
 	}
-	if found.Flushes { // bf16 has the exponents of f32, and is computed in it
+	if found.Flushes { // bf16 has the exponents of f32, and is computed in f32
 		t.Flushes = dtype.SetOf(dtype.F32, dtype.BF16)
 	}
 	t.Bytes = min(t.Bytes, found.Binding)
@@ -189,7 +189,8 @@ type memory struct {
 // Bytes implements gpu.Memory.
 func (m *memory) Bytes() int64 { return m.bytes }
 
-// vectorBytes is the size in bytes of the longest vector type with which kernels declare buffers: bindings are multiples of it.
+// vectorBytes is the size in bytes of the longest vector type with which kernels declare buffers: the sizes of bindings are multiples of
+// it.
 const vectorBytes = 16
 
 // Alloc implements gpu.Device.

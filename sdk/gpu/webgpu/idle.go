@@ -20,7 +20,7 @@ type idle struct {
 	closed  bool
 }
 
-// opened returns a device of an adapter with its pipelines: one that idle holds, or a new one.
+// opened returns a device of an adapter with its pipelines: a device that idle holds, or a new device.
 func (d *driver) opened(ctx context.Context, index int) (*pipelines, error) {
 	d.idle.mu.Lock()
 	for list := d.idle.devices[index]; len(list) > 0; list = d.idle.devices[index] {

@@ -86,7 +86,7 @@ type region struct {
 	offset int64
 }
 
-// move copies n bytes, or fills them with a pattern where src is nil. The caller holds the lock.
+// move copies n bytes, or fills them with a pattern if src is nil. The caller holds the lock.
 func (d *device) move(dst region, src *region, n int64, pattern uint32) error {
 	p, err := d.moves.pipeline(d.pipelines, src != nil)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // features are the features that worked in kernels with known results. The implementation's own list is not trusted.
 type features struct {
-	// Subgroup is the size of subgroups, 0 if there are none that kernels can use.
+	// Subgroup is the size of subgroups, or 0 if kernels cannot use subgroups.
 	Subgroup int
 	// F16 reports whether conversions of f16 to f32 are correct.
 	F16 bool
@@ -240,7 +240,7 @@ func (d *device) probeSubgroups(found *features) error {
 	return nil
 }
 
-// probeBinding writes the last word of ever smaller bindings, until one works.
+// probeBinding writes the last word of ever smaller bindings, until a binding works.
 func (d *device) probeBinding(found *features) error {
 	const last = "if (i == 0u) { let n = arrayLength(&words); words[n - 1u] = n; }"
 	most := min(d.limits.StorageBinding, d.limits.BufferSize, 1<<31) &^ 255

@@ -25,8 +25,8 @@ func (d *device) OpenQueue() (gpu.Queue, error) { return &queue{d: d}, nil }
 // maxGroups bounds the cached bindings of launches.
 const maxGroups = 8192
 
-// group returns bindings for launches. They are cached until a buffer of the device is freed, or there are too many. The caller holds the
-// lock.
+// group returns bindings for launches. The bindings are cached until a buffer of the device is freed, or until too many are cached. The
+// caller holds the lock.
 func (d *device) group(p Pipeline, bindings []Binding, ids []uint32, uniform int) (Group, error) {
 	key := binary.LittleEndian.AppendUint32(make([]byte, 0, 128), uint32(uniform))
 	for i, b := range bindings {
@@ -51,7 +51,7 @@ func (d *device) group(p Pipeline, bindings []Binding, ids []uint32, uniform int
 	return g, nil
 }
 
-// at returns the memory of r, or an error if it does not have n bytes from r on. The caller holds the lock.
+// at returns the memory of r, or an error if the memory has fewer than n bytes from r on. The caller holds the lock.
 func at(r gpu.Ref, n int64) (*memory, error) {
 	m, ok := r.Memory.(*memory)
 	if !ok {
@@ -244,8 +244,8 @@ func (q *queue) Download(dst []byte, src gpu.Ref) error {
 	return nil
 }
 
-// event implements gpu.Event. It is reached when the batch is done that was being recorded at the time of Record, or, if there was none,
-// the batch that was submitted last.
+// event implements gpu.Event. It belongs to the batch that was being recorded at the time of Record or, if no batch was being recorded, to
+// the batch that was submitted last. It is reached when that batch is done.
 type event struct {
 	d     *device
 	work  *work // nil if all work was done
@@ -277,7 +277,7 @@ func (q *queue) Await(x gpu.Event) error {
 		return fmt.Errorf("an event of another backend: %w", core.ErrAttr)
 	}
 	if e.d != q.d {
-		_ = e.Wait() // a fault is the other device's
+		_ = e.Wait() // a fault belongs to the other device
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func (e *event) Done() (bool, error) {
 	d := e.d
 	d.mu.Lock()
 	if e.work == d.work {
-		_ = d.flush() // the work's fault is the event's
+		_ = d.flush() // the event reports the fault of the work
 	}
 	d.mu.Unlock()
 	d.calls.Poll()

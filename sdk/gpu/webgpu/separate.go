@@ -42,7 +42,7 @@ func (q *queue) separate(k *ir.Kernel) error {
 			}
 			copies++
 			if which == i {
-				break // it overlaps nothing any more
+				break // the operand overlaps nothing any more
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func overlap(a, b Binding) bool {
 	return a.Buffer == b.Buffer && a.Offset < b.Offset+b.Size && b.Offset < a.Offset+a.Size
 }
 
-// double copies the bytes of a binding to a buffer of the driver, and binds that. n is the number of the copy in the launch.
+// double copies the bytes of a binding to a buffer of the driver, and binds that buffer. n is the number of the copy in the launch.
 func (q *queue) double(n, which int) error {
 	d, b := q.d, q.bindings[which]
 	for n >= len(d.doubles.buffer) {
@@ -66,7 +66,7 @@ func (q *queue) double(n, which int) error {
 		}
 		if old := x.buffer[n]; old != nil {
 			d.dropGroups()
-			if err := d.flush(); err != nil { // submit the commands that use it
+			if err := d.flush(); err != nil { // submit the commands that use the buffer
 				made.Destroy()
 				return err
 			}

@@ -433,7 +433,7 @@ func (c *dnn) convSpeed() (string, error) {
 			}
 			k.Set(t, p)
 		}
-		// The first engines of mode A are timed, to compare the first one with the others.
+		// The first engines of mode A are timed, to compare the first engine with the other engines.
 		var ws nv.Ptr
 		var times []string
 		o := exact(f)

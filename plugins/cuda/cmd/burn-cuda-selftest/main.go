@@ -1,6 +1,6 @@
 // Command burn-cuda-selftest calls the bindings of internal/nv on a real device and compares the results with a computation on the host. It
-// prints a line for each check, and then the numbers of checks, failures and skips. The exit status is 1 if a check failed. It is a tool for
-// changes of the bindings and for new drivers. It also prints a few measured times, which are not a benchmark.
+// prints a line for each check, and then the numbers of checks, failures and skips. The exit status is 1 if a check failed. The command is
+// a tool for changes of the bindings and for new drivers. It also prints a few measured times, which are not a benchmark.
 package main
 
 import (

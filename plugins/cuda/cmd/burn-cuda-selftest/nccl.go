@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 )
 
-// ncclChecks runs every collective over all devices of the machine, which may be a single one.
+// ncclChecks runs every collective over all devices of the machine, which may be a single device.
 func (b *bench) ncclChecks() {
 	b.check("nccl", func() (string, error) {
 		c := b.libs.NCCL

@@ -1,7 +1,7 @@
 // Command custub generates the libcuda.a that the build on gorgonia.org/cu is linked with: for each function of libcuda that the module
 // calls, it has a function that jumps through a table. Before the table is filled (package cuda, newCalls), the functions fail with
 // CUDA_ERROR_NOT_INITIALIZED, except cuInit, which does nothing and succeeds: gorgonia.org/cu calls it when the process starts, and ends
-// the process with text on stdout if it fails. A binary therefore needs no libcuda to be linked or started.
+// the process with text on stdout if cuInit fails. A binary therefore needs no libcuda to be linked or started.
 //
 // It needs cuda.h of CUDA 12, whose macros determine which version of a function a name means, and a C compiler with ar.
 package main

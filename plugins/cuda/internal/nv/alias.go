@@ -42,5 +42,5 @@ type (
 // NewArgs returns n arguments, all zero.
 func NewArgs(n int) *Args { return streams.NewArgs(n) }
 
-// MemPool is a memory pool of the driver. The zero value is none.
+// MemPool is a memory pool of the driver. The zero value means no pool.
 type MemPool uintptr

@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// DNN is cuDNN 9, used through its graph API: descriptors of operations become a graph, heuristics name engines for it, an engine becomes a
-// plan, and a plan is executed with a pack of addresses.
+// DNN is cuDNN 9, used through its graph API: descriptors of operations become a graph, heuristics name engines for the graph, an engine
+// becomes a plan, and a plan is executed with a pack of addresses.
 type DNN struct {
 	Version int // 91400 is 9.14.0
 	c       dnnProcs
@@ -64,8 +64,8 @@ func (d *DNN) check(p *proc, code int32) error {
 	return e
 }
 
-// DNNHandle is a handle of cuDNN on the device of the context that was current when the handle was created. Only one goroutine at a time may
-// use the handle and the graphs and plans created from it.
+// DNNHandle is a handle of cuDNN on the device of the context that was current when the handle was created. Only one goroutine at a time
+// may use the handle, and the graphs and plans created from the handle.
 type DNNHandle struct {
 	dnn    *DNN
 	h      uintptr
@@ -79,7 +79,7 @@ func (d *DNN) NewHandle() (*DNNHandle, error) {
 	return h, d.check(&d.c.create, d.c.create.Call(uintptr(unsafe.Pointer(&h.h))))
 }
 
-// Close releases the handle. Its graphs and plans must be closed first. It waits for the device.
+// Close releases the handle. Its graphs and plans must be closed first. Close waits for the device.
 func (h *DNNHandle) Close() error {
 	if h.h == 0 {
 		return nil

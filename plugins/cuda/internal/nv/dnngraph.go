@@ -35,7 +35,7 @@ type TensorSpec struct {
 	Scalar  bool    // a value that is passed from host memory
 }
 
-// Tensor is a tensor of a graph. The zero value is none.
+// Tensor is a tensor of a graph. The zero value means no tensor.
 type Tensor struct {
 	ID   int64 // names the tensor in a Pack; 0 is none
 	Spec TensorSpec
@@ -160,7 +160,7 @@ func (g *DNNGraph) Scalar(t DNNType, rank int) Tensor {
 
 // ConvSpec contains the parameters of a convolution (a cross-correlation). The slices have one number for each spatial dimension.
 type ConvSpec struct {
-	Compute          DNNType // of the sums: DNNF32 for f32, f16 and bf16
+	Compute          DNNType // type of the sums: DNNF32 for f32, f16 and bf16
 	Pre, Post        []int64 // padding before and after
 	Stride, Dilation []int64
 }
@@ -253,11 +253,11 @@ func (p Pointwise) backward() bool { return p >= 200 && p < 300 }
 type PointwiseSpec struct {
 	Op      Pointwise
 	Compute DNNType
-	Axis    int64   // of PwIndex
-	Clip    bool    // of PwRelu: the result is clamped to [Lower, Upper]
+	Axis    int64   // axis of PwIndex
+	Clip    bool    // for PwRelu: the result is clamped to [Lower, Upper]
 	Lower   float64 // used if Clip is set
 	Upper   float64 // used if Clip is set
-	Slope   float64 // of PwRelu below its lower bound
+	Slope   float64 // slope of PwRelu below its lower bound
 	Swish   float64 // beta of PwSwish; 0 means 1
 }
 

@@ -40,8 +40,8 @@ type PlanOptions struct {
 	Modes        []HeuristicMode // in order; nil means A, then Fallback
 	Forbid       []Note          // engines with one of these notes are skipped
 	MaxWorkspace uint64          // bytes; 0 means no limit
-	// Accept is called for each plan that can be finalised, in order. A plan for which it returns an error is skipped. It may run the plan
-	// on scratch buffers, or time it. A nil Accept accepts the first plan.
+	// Accept is called for each plan that can be finalised, in order. A plan for which Accept returns an error is skipped. Accept may run
+	// the plan on scratch buffers, or time it. A nil Accept accepts the first plan.
 	Accept func(*Plan) error
 }
 
@@ -123,7 +123,8 @@ func (h *DNNHandle) configs(ops descriptor, mode HeuristicMode) (configs []descr
 	return configs[:min(got, n)], err
 }
 
-// plan creates a plan from an engine's configuration. The plan owns the configuration; without a plan it is destroyed.
+// plan creates a plan from an engine's configuration. The plan owns the configuration. If no plan is created, the configuration is
+// destroyed.
 func (h *DNNHandle) plan(config descriptor, o *PlanOptions) (*Plan, error) {
 	p := &Plan{h: h, all: []descriptor{config}, config: config}
 	err := p.inspect()
@@ -187,7 +188,7 @@ func (p *Plan) allowed(o *PlanOptions) error {
 	return nil
 }
 
-// finalize creates the plan's descriptor. from sets the attributes that it is created from.
+// finalize creates the plan's descriptor. from sets the attributes from which the descriptor is created.
 func (p *Plan) finalize(from func(d descriptor) error) error {
 	h := p.h
 	d, err := h.newDescriptor(kindPlan)

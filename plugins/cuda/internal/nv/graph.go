@@ -125,7 +125,7 @@ const (
 	FreeNode   NodeKind = 11
 )
 
-// Nodes lists the nodes of a graph, such as one that was captured.
+// Nodes lists the nodes of a graph, such as a graph that was captured.
 func (d *Driver) Nodes(g Graph) ([]Node, error) {
 	var n uint64
 	if err := d.check(&d.c.graphNodes, d.c.graphNodes.Call(uintptr(g), 0, uintptr(unsafe.Pointer(&n)))); err != nil || n == 0 {
@@ -174,12 +174,12 @@ func (d *Driver) SetSet(e Exec, n Node, dst Ptr, value uint32, elementSize int, 
 	return d.check(&d.c.execMemsetParams, d.c.execMemsetParams.Call(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(p)), uintptr(ctx)))
 }
 
-// SetChild changes the parameters of the nodes within a child node to those of another graph of the same form.
+// SetChild replaces the parameters of the nodes within a child node by the parameters of another graph of the same form.
 func (d *Driver) SetChild(e Exec, n Node, child Graph) error {
 	return d.check(&d.c.execChildParams, d.c.execChildParams.Call(uintptr(e), uintptr(n), uintptr(child)))
 }
 
-// Upload prepares an executable graph on the device, so that its first launch takes no longer than later ones.
+// Upload prepares an executable graph on the device, so that its first launch takes no longer than later launches.
 func (d *Driver) Upload(e Exec, s Stream) error {
 	return d.check(&d.c.graphUpload, d.c.graphUpload.Call(uintptr(e), uintptr(s)))
 }

@@ -15,7 +15,7 @@ func (d *Driver) Launch(s Stream, f Function, grid, block Dim, shared uint32, a 
 // LaunchOptions are the options of LaunchEx beyond a plain launch.
 type LaunchOptions struct {
 	Cluster     Dim  // blocks of a cluster; zero means no clusters
-	Overlap     bool // the kernel may start before the previous kernel of the stream ends, and itself waits for that one (griddepcontrol)
+	Overlap     bool // the kernel may start before the previous kernel of the stream ends, and itself waits for that end (griddepcontrol)
 	Cooperative bool // all blocks run at once and may wait for each other
 }
 

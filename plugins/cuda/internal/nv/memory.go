@@ -92,7 +92,7 @@ const (
 // PointerInfo is the driver's description of an address.
 type PointerInfo struct {
 	Kind    int    // MemoryUnknown, MemoryHost or MemoryDevice
-	Ordinal int    // of the device, -2 when the address is unknown
+	Ordinal int    // ordinal of the device, or -2 if the address is unknown
 	Start   Ptr    // address of the allocation
 	Size    uint64 // bytes of the allocation
 }

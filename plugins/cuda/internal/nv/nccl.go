@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// NCCL is NVIDIA's library of collectives. One process drives all its devices.
+// NCCL is the NVIDIA library of collectives. One process drives all its devices.
 type NCCL struct {
 	Version int // 22803 is 2.28.3
 	c       ncclProcs

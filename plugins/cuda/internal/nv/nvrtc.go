@@ -76,7 +76,7 @@ func (n *NVRTC) Architectures() ([]int, error) {
 
 // CompileError is the error for a program that does not compile.
 type CompileError struct {
-	Name string // of the program
+	Name string // name of the program
 	Log  string // the compiler's messages
 	Err  error
 }
@@ -87,9 +87,9 @@ func (e *CompileError) Error() string {
 
 func (e *CompileError) Unwrap() error { return e.Err }
 
-// Compile compiles a program to machine code for an architecture such as sm_90a, or to PTX text for one such as compute_90. The
-// program includes nothing from a toolkit, and its kernels are extern "C". Options are NVRTC's options except the architecture. The
-// log contains warnings and errors.
+// Compile compiles a program to machine code for an architecture such as sm_90a, or to PTX text for an architecture such as compute_90. The
+// program includes nothing from a toolkit, and its kernels are extern "C". Options are NVRTC's options except the architecture. The log
+// contains warnings and errors.
 func (n *NVRTC) Compile(name, source, architecture string, options ...string) (image []byte, log string, err error) {
 	var program uintptr
 	if err := n.check(&n.c.create, n.c.create.Call(uintptr(unsafe.Pointer(&program)), uintptr(unsafe.Pointer(vendor.CString(source))),

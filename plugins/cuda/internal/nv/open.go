@@ -51,7 +51,7 @@ var known = []vendor.Library{
 // until the process ends.
 func Open(s Search) *Libraries {
 	l := &Libraries{Report: make(Report, len(known))}
-	driver := 0 // CUDA version that the driver supports, as in 13000; 0 when there is none
+	driver := 0 // CUDA version that the driver supports, as in 13000; 0 without a driver
 	s.Places = places
 	for i := range known {
 		k := &known[i]

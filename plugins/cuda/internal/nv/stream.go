@@ -59,7 +59,7 @@ func (d *Driver) DestroyEvent(e Event) error {
 	return d.check(&d.c.eventDestroy, d.c.eventDestroy.Call(uintptr(e)))
 }
 
-// Record records an event: it happens when the stream has done all work that it has so far.
+// Record records an event: the event happens when the stream has done all its present work.
 func (d *Driver) Record(e Event, s Stream) error {
 	return d.check(&d.c.eventRecord, d.c.eventRecord.Quick(uintptr(e), uintptr(s), 0, 0))
 }

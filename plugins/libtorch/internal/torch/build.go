@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// A torch older than 2.9 has no stable C ABI. The shim is a library that defines those functions of the ABI that the package calls. It is
-// compiled on the user's machine against that torch.
+// A torch older than 2.9 has no stable C ABI. The shim is a library that defines those functions of the ABI that the package calls. The
+// shim is compiled on the user's machine against that torch.
 
 //go:embed shim/shim.cpp
 var shimSource string
@@ -55,8 +55,8 @@ func Shim(folder string) string {
 }
 
 // Build compiles the shim for the torch in a folder. compiler is the name or path of a C++ compiler; "" means DefaultCompiler. Build does
-// nothing if torch has the ABI or the shim exists. Without a compiler or torch's headers it returns ErrMissing, and the error says what to
-// install.
+// nothing if torch has the ABI or the shim exists. Without a compiler or torch's headers, Build returns ErrMissing, and the error says what
+// to install.
 func Build(ctx context.Context, folder, compiler string) error {
 	if has, err := exports(cpuLibrary(folder), "aoti_torch_empty_strided"); err != nil {
 		return fmt.Errorf("%w: %w", ErrMissing, err)
@@ -104,7 +104,7 @@ func Build(ctx context.Context, folder, compiler string) error {
 	return os.Rename(made, out)
 }
 
-// complaint returns the errors in a compiler's output or, if there are none, the output: at most five lines.
+// complaint returns the errors in a compiler's output or, if it contains no errors, the output itself: at most five lines.
 func complaint(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	wrong := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.Contains(l, "error:") })
@@ -128,8 +128,8 @@ func headers(folder string) (string, error) {
 	return "", fmt.Errorf("%w: no headers of torch in %s; install them (libtorch-dev of Debian)", ErrMissing, strings.Join(looked, " or "))
 }
 
-// fileOf returns the path of a library of torch in a folder. Only development packages contain a file called name. If there is none, fileOf
-// looks for name followed by a version.
+// fileOf returns the path of a library of torch in a folder. Only development packages contain a file called name. If no such file exists,
+// fileOf looks for name followed by a version.
 func fileOf(folder, name string) string {
 	path := filepath.Join(folder, name)
 	if isFile(path) {

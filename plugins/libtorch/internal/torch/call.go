@@ -76,7 +76,7 @@ func (t *Thread) frame(fn uintptr) *frame {
 	return f
 }
 
-// flush performs the calls that were collected. After a failure it drops the remaining ones.
+// flush performs the calls that were collected. After a failure it drops the remaining calls.
 func (t *Thread) flush() error {
 	n := t.n
 	t.n = 0

@@ -34,8 +34,8 @@ func (o *Operator) String() string { return o.text }
 
 // slot is an argument that must be freed if the operator is not called.
 type slot struct {
-	at   uintptr // address of its handle
-	free uintptr // address of the function that frees it
+	at   uintptr // address of the handle of the argument
+	free uintptr // address of the function that frees the argument
 }
 
 // Begin begins a call of an operator. The caller then appends all arguments in the order of the operator's schema, and calls Call.

@@ -46,7 +46,7 @@ type procs struct {
 // Library is the installation of torch that this process has loaded. It stays loaded until the process ends. The zero Library has no
 // functions.
 type Library struct {
-	Folder  string // folder of its libraries
+	Folder  string // folder of torch's libraries
 	Version string // such as "2.15.0", as the ABI returns it
 	Shim    string // path of the shim that provides the ABI; "" if torch has the ABI
 	Hidden  []string
@@ -70,8 +70,8 @@ type Options struct {
 // libraries lists torch's libraries, one for each kind of device; the first is required.
 var libraries = []string{"libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so", "libtorch_xpu.so"}
 
-// Load loads the libraries of a folder, and if they lack the ABI, the shim. Its errors wrap ErrMissing. It must be called only once in a
-// process, because the libraries read the number of threads only once.
+// Load loads the libraries of a folder, and if they lack the ABI, the shim. Errors of Load wrap ErrMissing. Load must be called only once
+// in a process, because the libraries read the number of threads only once.
 func Load(folder string, o Options) (*Library, error) {
 	l := &Library{Folder: folder, Hidden: o.Hide, found: map[string]uintptr{}}
 	setEnvironment(o)
@@ -110,8 +110,8 @@ func Load(folder string, o Options) (*Library, error) {
 	return l, nil
 }
 
-// resolve looks up the functions of procs, and returns the names of required functions that are missing, separated by commas: at most
-// three, or two and the number of the others.
+// resolve looks up the functions of procs, and returns the names of required functions that are missing, separated by commas: at most three
+// names, or two names and the number of all other missing functions.
 func (l *Library) resolve() string {
 	v := reflect.ValueOf(&l.procs).Elem()
 	var lacks []string
@@ -157,7 +157,7 @@ func (l *Library) Symbol(name string) uintptr {
 // Lists reports whether operators can be called with lists and strings.
 func (l *Library) Lists() bool { return l.procs.CallDispatcher != 0 && l.procs.NewList != 0 }
 
-// Words reports whether the ABI returns torch's error messages. Otherwise they are read from standard error.
+// Words reports whether the ABI returns torch's error messages. If not, messages are read from standard error.
 func (l *Library) Words() bool { return l.procs.What != 0 }
 
 // Adopts reports whether torch calls a function when it no longer uses memory that the caller owns.
@@ -175,7 +175,7 @@ func (l *Library) Computes() int {
 	return int(*n)
 }
 
-// Devices returns the number of devices of a kind. It is 0 for all kinds except CPU and CUDA, which includes AMD's GPUs.
+// Devices returns the number of devices of a kind. It is 0 for all kinds except CPU and CUDA, which includes AMD GPUs.
 func (l *Library) Devices(kind int32) int {
 	switch kind {
 	case CPU:

@@ -97,7 +97,7 @@ func isFile(path string) bool {
 	return err == nil && i.Mode().IsRegular()
 }
 
-// Find returns the preferred place. If there is none, it returns ErrMissing with a remedy.
+// Find returns the preferred place. If torch is in no folder, Find returns ErrMissing with a remedy.
 func (s Search) Find() (Place, error) {
 	found, looked := s.Places()
 	if len(found) > 0 {

@@ -23,7 +23,7 @@ type Convolution struct {
 	Groups                                    int
 }
 
-// Convolve calls convolution. A bias of 0 means that there is none.
+// Convolve calls convolution. A bias of 0 means no bias.
 func (t *Thread) Convolve(fn uintptr, x, weight, bias Handle, c *Convolution) (Handle, error) {
 	t.reset()
 	w := t.take(2)

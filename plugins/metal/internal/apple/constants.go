@@ -22,11 +22,11 @@ type family struct {
 	number int
 }
 
-// families are the families to query, the older ones first.
+// families are the families to query, the oldest first.
 var families = []family{{"Apple5", 1005}, {"Apple6", 1006}, {"Apple7", 1007}, {"Apple8", 1008}, {"Apple9", 1009}, {"Apple10", 1010}, {"Mac2", 2002},
 	{"Metal3", 5001}, {"Metal4", 5002}}
 
-// newest returns only the newest family of each kind: a device belongs to the older ones too.
+// newest returns only the newest family of each kind: a device belongs to the older families too.
 func newest(names []string) []string {
 	var out []string
 	for i, n := range names {

@@ -8,8 +8,8 @@ type message struct {
 	selector string
 	takes    string // types of the arguments, with semicolons between them
 	gives    string // type of the result
-	header   string // header that declares it, as in Metal/MTLDevice.h; objc/ is the runtime of Objective-C
-	since    string // version of macOS, if it is later than the one that the plugin requires
+	header   string // header that declares the message, as in Metal/MTLDevice.h; objc/ is the runtime of Objective-C
+	since    string // version of macOS, if it is later than the version that the plugin requires
 }
 
 // The messages that the package sends, as indices of messages.

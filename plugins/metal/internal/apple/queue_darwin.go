@@ -46,7 +46,7 @@ func (e *event) Wait(value uint64, limit time.Duration) bool {
 	return true
 }
 
-// commands implements calls.Commands: a command buffer, and its encoder while there is one.
+// commands implements calls.Commands: a command buffer, and its encoder while an encoder is open.
 type commands struct {
 	owned
 	encoder id
@@ -64,7 +64,7 @@ func (q *queue) NewCommands() (c calls.Commands, err error) {
 	return c, err
 }
 
-// encode returns the current encoder, or a new one if there is none: a wait for an event and a product of MPS end the encoder. The
+// encode returns the current encoder, or a new encoder if none is open: a wait for an event and a product of MPS end the encoder. The
 // kernels of an encoder run one after the other.
 func (c *commands) encode() id {
 	if c.encoder == 0 {
@@ -73,7 +73,7 @@ func (c *commands) encode() id {
 	return c.encoder
 }
 
-// end ends the encoder, if there is one.
+// end ends the encoder, if an encoder is open.
 func (c *commands) end() {
 	if c.encoder != 0 {
 		c.r.message(endEncoding, c.encoder)

@@ -10,7 +10,7 @@ import (
 // multiplier implements calls.Multiplier.
 type multiplier struct {
 	owned
-	layouts [3]id // of the matrices: retained descriptors
+	layouts [3]id // retained descriptors of the matrices
 }
 
 func (d *device) NewMultiplication(m calls.Multiplication) (x calls.Multiplier, err error) {

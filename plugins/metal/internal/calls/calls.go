@@ -1,13 +1,14 @@
-// Package calls is the interface between the metal plugin's driver and the implementations of Metal: Apple's (package apple), and one for
-// the tests that runs kernels on the processor thread by thread (package processor). Its methods are named after Metal's. It must hold no
-// code. Arguments are valid: the driver has checked them before.
+// Package calls is the interface between the metal plugin's driver and the implementations of Metal: the implementation of Apple (package
+// apple), and an implementation for the tests, which runs kernels on the processor thread by thread (package processor). The methods are
+// named after the methods of Metal. The package must hold no code. Arguments are valid: the driver has checked them before.
 package calls
 
 import "github.com/goburn/burn/sdk/gpu/commands"
 
 // API is an implementation of Metal.
 type API interface {
-	// Devices returns the devices, the same ones at each call. If there is none, the error wraps core.ErrNotFound and names the remedy.
+	// Devices returns the devices. Each call returns the same devices. If there are no devices, the error wraps core.ErrNotFound and names
+	// the remedy.
 	Devices() ([]Device, error)
 }
 
@@ -15,12 +16,12 @@ type API interface {
 type Facts struct {
 	Name     string
 	System   string   // operating system and version; the compiler is part of it
-	Families []string // families of GPUs to which it belongs, such as Apple7 and Metal3
-	Memory   int64    // bytes that it can use without a loss of speed: recommendedMaxWorkingSetSize
+	Families []string // families of GPUs to which the device belongs, such as Apple7 and Metal3
+	Memory   int64    // bytes that the device can use without a loss of speed: recommendedMaxWorkingSetSize
 	Largest  int64    // bytes of the largest buffer: maxBufferLength
 	Shared   int      // bytes of memory of a threadgroup: maxThreadgroupMemoryLength
-	Unified  bool     // it shares the memory of the processor
-	External bool     // it can be unplugged
+	Unified  bool     // the device shares the memory of the processor
+	External bool     // the device can be unplugged
 }
 
 // Device is a GPU. Its methods may be called concurrently.

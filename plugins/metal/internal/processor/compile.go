@@ -24,7 +24,7 @@ import (
 //go:embed scheduler/runtime.cc
 var runtimeText string
 
-// compilers are the names of compilers to look for, best first. BURN_CLANG names another one.
+// compilers are the names of compilers to look for, best first. BURN_CLANG names another compiler.
 var compilers = []string{"clang++", "clang++-21", "clang++-20", "clang++-19", "clang++-18", "clang++-17", "clang++-16", "clang++-15", "clang++-14"}
 
 // compiler compiles texts to shared objects with clang++, and keeps them in a folder for later processes.
@@ -37,7 +37,7 @@ type compiler struct {
 	stats   Stats
 }
 
-// scheduler is shared by the process and runs one launch at a time. Compiled texts link to it by the names of its functions.
+// scheduler is shared by the process and runs one launch at a time. Compiled texts link to the scheduler by the names of its functions.
 var scheduler struct {
 	sync.Mutex
 	run func(entry uintptr, args *uintptr, grid *[3]uint32, threads uint32, alone, backward int32) int32

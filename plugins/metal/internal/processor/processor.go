@@ -2,7 +2,7 @@
 
 // Package processor is Metal on the processor, for the tests of the driver: clang++ compiles the texts as C++, with the header that
 // declares Metal's library (sdk/gpu/dialect/testdata/include), and a scheduler runs the threads of a threadgroup, barriers and simdgroups
-// included. Queues work in the background, as with Metal, and faults can be injected. It must not be part of a plugin.
+// included. Queues work in the background, as with Metal, and faults can be injected. The package must not be part of a plugin.
 package processor
 
 import (

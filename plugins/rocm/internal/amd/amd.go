@@ -1,5 +1,5 @@
 // Package amd binds AMD's libraries for the rocm plugin: the runtime of HIP and its compiler hiprtc, of ROCm 5.2 to 7. It is pure Go over
-// package vendor, builds with CGO_ENABLED=0 and needs no header of ROCm.
+// package vendor, builds with CGO_ENABLED=0 and needs no ROCm headers.
 //
 // The package is only a binding. It knows no tensors and no ops, chooses no kernels, holds no pool of memory, and prints nothing:
 // plugins/rocm drives devices.
@@ -12,6 +12,6 @@
 //
 // # Children
 //
-// hiprtc ends its process if it finds a device that it does not know, and so may a runtime without its driver. The plugin calls both in
-// child processes first, and calls hiprtc only in children.
+// hiprtc ends the process if it finds a device that it does not know. A runtime without its driver may end the process too. The plugin
+// calls both in child processes first, and calls hiprtc only in children.
 package amd

@@ -162,7 +162,7 @@ func (h *HIP) Attribute(dev streams.Device, a Attribute) (int, error) {
 const propertyBytes = 16 << 10
 
 // Architecture returns the name of a device's architecture with its features, as compilers accept it: gfx90a:sramecc+:xnack-. The structure
-// of properties differs between versions; the architecture is the one string in it, behind the 256 bytes of the name, that begins with gfx.
+// of properties differs between versions; the architecture is the only string behind the 256 bytes of the name that begins with gfx.
 func (h *HIP) Architecture(dev streams.Device) (string, error) {
 	b := make([]byte, propertyBytes)
 	if err := h.check(&h.c.properties, h.c.properties.Call(uintptr(unsafe.Pointer(&b[0])), uintptr(dev))); err != nil {

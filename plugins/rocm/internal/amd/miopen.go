@@ -210,7 +210,8 @@ func (c *Conv) make() error {
 	return err
 }
 
-// ints converts numbers to the ints of C. If one does not fit, the error wraps ErrUnsupported and names what the numbers are.
+// ints converts numbers to the ints of C. If a number does not fit, the error wraps ErrUnsupported and contains what, the meaning of the
+// numbers.
 func ints(what string, v []int64) ([]int32, error) {
 	w := make([]int32, len(v))
 	for i, x := range v {
@@ -249,7 +250,7 @@ type Solution struct {
 }
 
 // calls returns the functions of a direction, and the order of the tensor descriptors in their parameters; the descriptor of the
-// convolution comes before the last one.
+// convolution comes before the last tensor descriptor.
 func (c *Conv) calls() (count, get, compile, run *vendor.Proc, order [3]int) {
 	p := &c.h.m.c
 	const image, filter, result = 0, 1, 2

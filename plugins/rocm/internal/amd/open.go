@@ -8,8 +8,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// Places lists the folders in which ROCm's libraries are installed, by its packages and by the Python packages of PyTorch and of ROCm
-// itself.
+// Places lists the folders in which ROCm libraries are installed: by the ROCm packages, and by the Python packages of PyTorch and of ROCm.
 var Places = vendor.Places{
 	HideBy:    "BURN_ROCM_HIDE",
 	Homes:     []string{"ROCM_PATH", "HIP_PATH"},
@@ -64,7 +63,7 @@ var Children = child.Libraries{Places: Places, Find: Rows, Load: func(file strin
 }}
 
 // Rows searches for all libraries, in this order: the runtime, the compiler, hipBLASLt, rocBLAS and MIOpen. Without a device it skips the
-// optional ones, which take long to load.
+// optional libraries, which take long to load.
 func Rows(s vendor.Search) vendor.Report {
 	hip, row := OpenHIP(s)
 	_, compiler := OpenRTC(s)
@@ -147,7 +146,7 @@ func LoadLibraries(found vendor.Report) *Libraries {
 	return l
 }
 
-// OpenHIP loads the first runtime that works and has a device. h is nil if there is none; row then contains the reason.
+// OpenHIP loads the first runtime that works and has a device. If no runtime works, h is nil and row contains the reason.
 func OpenHIP(s vendor.Search) (h *HIP, row vendor.Row) {
 	s.Find(&Runtime, &row, func(handle uintptr) (version string, err error) {
 		x, err := openHIP(handle)

@@ -35,7 +35,7 @@ func forget(info *callbackInfo) {
 	waiting.Unlock()
 }
 
-// arrived calls the function with the given number. With keep it stays registered for further calls.
+// arrived calls the function with the given number. If keep is set, the function stays registered for further calls.
 func arrived(number uintptr, keep bool, status uint32, object handle, message string) {
 	waiting.Lock()
 	f := waiting.m[number]
@@ -49,7 +49,7 @@ func arrived(number uintptr, keep bool, status uint32, object handle, message st
 }
 
 // callbacks are the C functions that call arrived, created once, because a process can create only a limited number of them. The comments
-// list the parameters that each passes on.
+// list the parameters that each function passes on.
 type callbacks struct {
 	device uintptr // status, device and message, for a requested device
 	done   uintptr // status and message

@@ -49,7 +49,7 @@ func (x *adapter) Open(context.Context) (webgpu.Device, error) {
 	var status uint32
 	var message string
 	request := expect(c.device, func(s uint32, h handle, m string) { status, d.h, message = s, h, m })
-	request.mode = allowSpontaneous // the library calls it at once
+	request.mode = allowSpontaneous // the library calls the callback at once
 	d.AdapterRequestDevice.callWith(&request, x.h, uintptr(unsafe.Pointer(o)))
 	if status != statusSuccess || d.h == 0 {
 		forget(&lost)

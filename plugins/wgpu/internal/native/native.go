@@ -110,7 +110,7 @@ const (
 )
 
 func (x *adapter) describe() error {
-	a, i := x.api, new(adapterInfo) // its strings are never freed, because there are few and it is called once
+	a, i := x.api, new(adapterInfo) // the strings of adapterInfo are never freed, because they are few and describe is called once
 	if s := a.AdapterGetInfo.call(x.h, uintptr(unsafe.Pointer(i))); uint32(s) != statusSuccess {
 		return fmt.Errorf("%w: an adapter without description", core.ErrKernel)
 	}

@@ -67,7 +67,7 @@ func (d *device) pipeline(text, entry string, l layout) *pipeline {
 	return p
 }
 
-// layout returns the layouts for a number of storage buffers and a size of the uniform in bytes. Each is created once.
+// layout returns the layouts for a number of storage buffers and a size of the uniform in bytes. Each layout is created once.
 func (d *device) layout(storage, uniform int) (layout, error) {
 	key := [2]int{storage, uniform}
 	d.making.RLock()

@@ -11,5 +11,5 @@ func (d *device) Sleep(t time.Duration) {
 	const setTimerSlack, nanoseconds = 29, 1000 // of prctl
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setTimerSlack, nanoseconds, 0)
 	s := syscall.NsecToTimespec(int64(t))
-	_ = syscall.Nanosleep(&s, nil) // a signal ends it early
+	_ = syscall.Nanosleep(&s, nil) // a signal ends the sleep early
 }
