@@ -35,10 +35,10 @@ func Open[T any](path string, o Options) (data.Memory[T], error) {
 	return items, nil
 }
 
-// Read reads all rows into structs of type T, in order. A column is stored in the field with its name in the tag `csv:"name"`, or
-// else with its name; columns without a field are skipped, and a field without a column is an error. Fields are strings, bools,
-// integers, floats, pointers to these, which are nil where the column is empty, or implement encoding.TextUnmarshaler. Errors
-// name line and column.
+// Read reads all rows into structs of type T, in order. A field receives the column named by its tag `csv:"name"` or, without a tag, by the
+// name of the field. Columns without a field are skipped, and a field without a column is an error. The type of a field is a string, bool,
+// integer or float type, a pointer to one of these (nil where the column is empty), or implements encoding.TextUnmarshaler. Errors contain
+// the line and the column.
 func Read[T any](r io.Reader, o Options) (data.Memory[T], error) {
 	c := csv.NewReader(r)
 	c.Comment, c.LazyQuotes, c.TrimLeadingSpace, c.ReuseRecord = o.Comment, o.Lazy, o.Trim, true

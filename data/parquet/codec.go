@@ -63,7 +63,7 @@ func snappySize(b []byte, _ int64) (int64, error) {
 // library treats every error of its decoder as a buffer that is too short.
 func lz4Size(b []byte, _ int64) (int64, error) {
 	var n int64
-	length := func(code byte) (int64, bool) { // 15 is continued in bytes of 255 and a last one
+	length := func(code byte) (int64, bool) { // code 15 is followed by bytes of 255 and one smaller byte, which are added
 		l := int64(code)
 		for more := code == 15; more; {
 			if len(b) == 0 {

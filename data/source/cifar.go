@@ -59,7 +59,7 @@ func CIFAR10(ctx context.Context, o Options) (train, test *Images, err error) {
 	return cifar10.read(ctx, o)
 }
 
-// CIFAR100 returns the same kind of images as CIFAR10 with 100 classes, the fine ones.
+// CIFAR100 is like CIFAR10, but its images have 100 classes (the fine labels).
 func CIFAR100(ctx context.Context, o Options) (train, test *Images, err error) {
 	return cifar100.read(ctx, o)
 }

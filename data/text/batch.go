@@ -17,7 +17,8 @@ type Padded struct {
 // Release releases the tensors.
 func (p *Padded) Release() { p.IDs.Release(); p.KeyMask.Release() }
 
-// Pad appends the id pad to texts up to the length of the longest text. If most is above 0, texts are first truncated to most tokens.
+// Pad appends the id pad to texts up to the length of the longest text. If the limit most is positive, texts are first truncated to that
+// number of tokens.
 func Pad(dev *tensor.Device, texts [][]int64, pad int64, most int) (*Padded, error) {
 	p := &Padded{Lengths: make([]int, len(texts))}
 	long := 0
@@ -49,8 +50,8 @@ func Pad(dev *tensor.Device, texts [][]int64, pad int64, most int) (*Padded, err
 	return p, nil
 }
 
-// Stream is a dataset of runs of length tokens out of one long text, each with the run that starts one token later: the input of
-// a language model and its target.
+// Stream is a dataset of runs of a fixed number of tokens from one long text. Each item is a run, the input of a language model, and the
+// run that starts one token later, its target.
 type Stream struct {
 	ids          []int64
 	length, step int

@@ -76,8 +76,8 @@ func (p *Pieces) Size() int { return p.vocabulary.Len() }
 // Vocabulary returns the vocabulary of the pieces.
 func (p *Pieces) Vocabulary() *Vocabulary { return p.vocabulary }
 
-// Encode returns the ids of the pieces. An unknown piece gets the id of the vocabulary's unknown piece, or is left out if there
-// is none.
+// Encode returns the ids of the pieces. An unknown piece is encoded as the vocabulary's unknown piece, or omitted if the vocabulary has
+// none.
 func (p *Pieces) Encode(text string) []int64 {
 	pieces := p.cut(text)
 	out := make([]int64, 0, len(pieces))

@@ -48,9 +48,9 @@ func (c *Counter) Add(pieces []string) {
 	}
 }
 
-// Vocabulary returns a vocabulary of the special pieces, followed by the pieces that were counted at least least times, by
-// decreasing count and then in byte order, up to size pieces in total; size 0 means no limit. Special pieces are never left
-// out. The first one, if there is any, is the unknown piece.
+// Vocabulary returns a vocabulary of the special pieces, followed by the pieces whose count is at least the minimum least, by decreasing
+// count and then in byte order, up to size pieces in total; size 0 means no limit. Special pieces are never left out. The first one, if
+// there is any, is the unknown piece.
 func (c *Counter) Vocabulary(least, size int, special ...string) (*Vocabulary, error) {
 	pieces := slices.Collect(maps.Keys(c.count))
 	pieces = slices.DeleteFunc(pieces, func(p string) bool { return c.count[p] < least || slices.Contains(special, p) })
