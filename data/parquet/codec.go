@@ -17,8 +17,8 @@ import (
 type sizer struct {
 	// ratio is the greatest number of output bytes per input byte; 0 if there is no useful bound.
 	ratio int64
-	// decoded returns the size of the decompressed data, or a number above limit if it is larger. If an upper bound of the size is at
-	// most maxPage, any number up to limit may be returned.
+	// decoded returns the size of the decompressed data, or a number above limit if it is larger. If an upper bound of the size is at most
+	// maxPage, decoded need not decompress: it may return any number up to limit.
 	decoded func(data []byte, limit int64) (int64, error)
 }
 

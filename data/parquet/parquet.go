@@ -216,8 +216,7 @@ func (f *File[T]) read(g int) (rows []T, err error) {
 	return rows, nil
 }
 
-// maxRows is the greatest number of rows of a file, and chunk the number of rows that are read first, before it is known that
-// there are more.
+// maxRows is the greatest number of rows of a file, and chunk the number of rows by which the buffer grows at first.
 const (
 	maxRows = 1 << 40
 	chunk   = 1 << 12

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// stream is a view of a stream of the device: the one that records or, with mute set, the one that Untracked returns.
+// stream is a view of a stream of the device: the recording view or, with mute set, the view that Untracked returns.
 type stream struct {
 	*tape
 	queue *queue
@@ -58,7 +58,7 @@ func (t *tape) leave(q *queue) {
 	}
 }
 
-// used records that the tape read v on s, or that the host released v there while the tape still needs it.
+// used records that the tape read v on s, or that the host released v on s while the tape still needs it.
 func (s *stream) used(v *value) { v.users |= 1 << s.queue.slot }
 
 // order makes s wait for the other streams that used the tensors which it frees next.

@@ -22,14 +22,14 @@
 // neither: commands that need an operand in transfer are queued on the host, in order, and passed to the member once the operand has
 // arrived (decorators/internal/lane). Other members continue meanwhile. Commands that wait for no operand are passed to the member at once.
 //
-// Each stream of the router is one stream on every member. An event of it is an event on each, so Signal and Wait order commands on all
-// members. If one stream causes a copy and another uses it, the router orders the two.
+// Each stream of the router is one stream on every member. An event of such a stream comprises an event on every member, so Signal and Wait
+// order commands on all members. If one stream causes a copy and another uses it, the router orders the two.
 //
 // # What fails
 //
-// A failed node poisons its results on all members. When a member is lost, tensors that have a copy on another one survive, and uses of the
-// others return core.ErrBackendLost; each stream reports the loss once, at its next event, and new work goes to the remaining members. If
-// all members are lost, the device returns core.ErrBackendLost.
+// A failed node poisons its results on all members. When a member is lost, tensors that have a copy on another one survive, and uses of
+// other tensors return core.ErrBackendLost; each stream reports the loss once, at its next event, and new work goes to the remaining
+// members. If all members are lost, the device returns core.ErrBackendLost.
 //
 // # Programs
 //

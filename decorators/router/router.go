@@ -151,8 +151,9 @@ func same(a, b core.Backend) bool {
 }
 
 // On returns a view of stream s of a router with the given preferred member, an index: tensors that are written and nodes that are
-// submitted through the view prefer that member, so that op.Copy moves a tensor there. Both are the same queue, and the concurrency rule of
-// core.Stream holds for both together. If s is not a stream of a router, or the member does not exist, On returns core.ErrAttr.
+// submitted through the view prefer that member, so that op.Copy copies a tensor to that member. The view and s are the same queue, and the
+// concurrency rule of core.Stream holds for both together. If s is not a stream of a router, or the member does not exist, On returns
+// core.ErrAttr.
 func On(s core.Stream, member int) (core.Stream, error) {
 	own, ok := s.(*stream)
 	if !ok || member < 0 || member >= len(own.dev.members) {

@@ -22,7 +22,7 @@ type Device struct {
 	lost      atomic.Pointer[error]
 	mu        sync.Mutex
 	poisoned  map[op.TensorID]error // tensors that could not be created, with the error; the device does not know them
-	poisonedN atomic.Int32          // their number
+	poisonedN atomic.Int32          // number of poisoned tensors
 }
 
 // Note records that the device is lost if err says so, and returns err.
