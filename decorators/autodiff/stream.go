@@ -20,7 +20,7 @@ type stream struct {
 
 var _ core.Stream = (*stream)(nil)
 
-// queue is a stream below. Its owner calls it, and so do other streams of the device that free tensors which it used.
+// queue is a stream below. Its owner calls it; other streams of the device call it before they free tensors that it used.
 type queue struct {
 	mu    sync.Mutex // held while a method of the stream below runs; taken after tape.mu, never before
 	inner core.Stream
