@@ -115,8 +115,7 @@ func (in *input[T]) setPadded(pool *par.Pool, x []T) {
 // partsPerThread is the number of parts of the padding per thread.
 const partsPerThread = 4
 
-// padParts fills in parts lo to hi of the padded channels. Each channel has
-// parts parts, cut along its first axis.
+// padParts fills in parts lo to hi of the padded channels. Each channel is cut along its first axis into a fixed number of parts (parts).
 func (in *input[T]) padParts(lo, hi, parts int) {
 	p := in.plan
 	if parts == 1 {

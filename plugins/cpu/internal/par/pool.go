@@ -74,7 +74,7 @@ type worker struct {
 	wake   chan struct{} // holds at most one token, sent only if the worker was seen parked
 }
 
-// New returns a pool that runs loops on the given number of threads, including the caller's. If threads <= 0, it is GOMAXPROCS.
+// New returns a pool that runs loops on the given number of threads, including the caller's. If threads <= 0, the number is GOMAXPROCS.
 func New(threads int) *Pool {
 	procs := runtime.GOMAXPROCS(0)
 	if threads <= 0 {
