@@ -32,7 +32,7 @@ type streamBuffer [1024]uint64
 var streamBuffers = sync.Pool{New: func() any { return new(streamBuffer) }}
 
 // source describes the one or two operands that are prefetched while a result is computed. from and other point to their first
-// elements; other is nil for a single operand. size is the size in bytes of an element, and bytes that of an operand.
+// elements; other is nil for a single operand. size and bytes are the sizes of an element and of an operand, in bytes.
 type source struct {
 	from, other unsafe.Pointer
 	size, bytes int
