@@ -40,8 +40,8 @@ func memory() int64 {
 }
 
 // limitFiles returns the files that hold the memory limits of the control groups of a process: those of its own group and of each
-// ancestor up to the mounted one, of cgroup v2 and of v1. groups is the text of /proc/PID/cgroup, mounts that of /proc/PID/mountinfo. The
-// files need not exist: the root has none, nor has a group without the memory controller.
+// ancestor up to the mounted one, of cgroup v2 and of v1. groups is the text of /proc/PID/cgroup, mounts the text of /proc/PID/mountinfo.
+// The files need not exist: the root group and groups without the memory controller have none.
 func limitFiles(groups, mounts string) []string {
 	var unified, memory string // the path of the group in the hierarchy of v2, and in that of v1 with the memory controller
 	for line := range strings.Lines(groups) {
