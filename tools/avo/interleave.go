@@ -99,7 +99,7 @@ func (k *kernels) mergeHalves() {
 	VPERM2F128(operand.U8(0x31), reg.Y5, reg.Y4, reg.Y3)
 }
 
-// sampleRows writes the copying of every other element of rows: of the cols elements of a row of src, those at even columns.
+// sampleRows writes the copying of the elements at even columns. cols is the number of elements of a row of src.
 func (k *kernels) sampleRows() {
 	TEXT(k.name("sampleRows"), 4, fmt.Sprintf("func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int)", k.typ()))
 	Pragma("noescape")
