@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// ErrDiverged is wrapped by the error of a run whose loss stayed NaN or infinite, or whose parameters became so.
+// ErrDiverged is wrapped by the error of a run whose loss stayed NaN or infinite, or whose parameters became NaN or infinite.
 var ErrDiverged = errors.New("training diverged")
 
 // patience returns the number of consecutive losses that are NaN or infinite at which the run fails, 0 for none.

@@ -1,5 +1,5 @@
 // Package tensorboard writes the events of training as event files, which `tensorboard --logdir DIR` shows. Values are plotted over steps:
-// those of training batches under batch/, and those of epochs under epoch/. Each split is a separate run. It is a listener of package
+// values of training batches under batch/, and values of epochs under epoch/. Each split is a separate run. It is a listener of package
 // train, and must not influence training.
 package tensorboard
 
