@@ -34,7 +34,7 @@ func OnError(f func(error)) Option { return func(o *config) { o.onError = f } }
 func MemoryLimits(bytes ...int64) Option { return func(o *config) { o.limits = bytes } }
 
 const (
-	worthIt     = 0.85                   // another plan is chosen if its time is less than this fraction of the old one's
+	worthIt     = 0.85                   // another plan is chosen if its time is less than this fraction of the old plan's time
 	misjudged   = 1.5                    // a program is placed again if times have changed by this factor
 	maxMeasured = 300 * time.Millisecond // greatest duration of the measurements of one program on a member
 )

@@ -4,9 +4,9 @@
 //
 // # Where things run
 //
-// The first place that New is given is the main member, the others are helpers. Every tensor has a place: the member that the host wrote it
-// to, which is the main one or the one that On names. A node prefers the member that is the place of most bytes of its operands (if there
-// are several, the first one); a node without operands prefers the main member. The preferred member is the place of its results.
+// The first place passed to New is the main member, the other places are helpers. Every tensor has a place: the member that the host wrote
+// it to, which is the main one or the one that On names. A node prefers the member that is the place of most bytes of its operands (if
+// there are several, the first one); a node without operands prefers the main member. The preferred member is the place of its results.
 //
 // A node runs on the preferred member if that member claims it: in its capability document and, if the device is core.Selective, in its
 // answer for this node. Otherwise it runs on the helper that claims it and has most bytes of the operands. So a chain of nodes that the

@@ -55,7 +55,7 @@ func (a *audit) compareRun(p *defined, inputs, got [][]byte) (differences []erro
 	return differences, nil
 }
 
-// unitOf returns the machine epsilon of the coarsest float type of a program, at least that of f32.
+// unitOf returns the machine epsilon of the coarsest float type of a program, at least the epsilon of f32.
 func unitOf(p *program.Program) float64 {
 	e := 0x1p-23
 	for _, d := range p.Descs() {

@@ -34,7 +34,8 @@ const (
 	// Answer: the backend breaks the contract. Examples: it returns an error without a sentinel, returns an id twice, does not know a live
 	// tensor, disputes its size, or does not call a release exactly once. It wraps core.ErrKernel, and the backend's error if there is one.
 	Answer
-	// Difference: the results of a node or a program are not those of a second backend: see Against and Audit. It wraps core.ErrKernel.
+	// Difference: the results of a node or a program differ from the results of a second backend: see Against and Audit. It wraps
+	// core.ErrKernel.
 	Difference
 )
 

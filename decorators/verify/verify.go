@@ -96,10 +96,10 @@ func NotFinite() Option { return func(c *config) { c.notFinite = true } }
 
 // Wrap checks the commands of all devices of b. Closing the result closes b.
 //
-// A wrapped device has those of the extensions Programs, MemoryStats, HostMemory, PeerCopy, Pinning, Collectives,
-// Selective and Profiling that the device below has, and no other. Gradients is not among them: wrap with verify first, then with
-// autodiff. Streams, devices and events that are passed to its methods must come from the same call of Wrap; a copy from a device of
-// another call returns core.ErrUnsupported.
+// A wrapped device has each of the extensions Programs, MemoryStats, HostMemory, PeerCopy, Pinning, Collectives, Selective and Profiling if
+// the device below has it. It has no other extension, in particular not Gradients: wrap with verify first, then with autodiff. Streams,
+// devices and events that are passed to its methods must come from the same call of Wrap; a copy from a device of another call returns
+// core.ErrUnsupported.
 //
 // If a stream is closed before the host knows that its commands are done, its tensors may never have been created; uses of them are not
 // reported. Memory grows with the number of live tensors, and slowly with ids that are never used.

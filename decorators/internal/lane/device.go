@@ -67,7 +67,7 @@ func (d *Device) Missing(ids ...op.TensorID) error {
 	return nil
 }
 
-// forget removes those of ids that are poisoned, and returns the others, which the device has.
+// forget removes the poisoned tensors from ids, and returns the other tensors, which exist on the device.
 func (d *Device) forget(ids []op.TensorID) []op.TensorID {
 	if d.poisonedN.Load() == 0 {
 		return ids

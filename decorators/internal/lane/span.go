@@ -14,7 +14,7 @@ type Span struct {
 	before, after []*Gate
 }
 
-// Begin begins a span in those of the lanes that have had commands.
+// Begin begins a span in each of the lanes that has had commands.
 func Begin(lanes ...*Lane) *Span {
 	x := &Span{begun: time.Now()}
 	for _, l := range lanes {

@@ -51,7 +51,7 @@ func (c Command) String() string {
 // Before reports whether c happens before a command that has clock k.
 func (c Command) Before(k Clock) bool { return c.Tick <= k.at(c.Slot) }
 
-// Streams is the order of the commands of all streams. The zero Streams has none.
+// Streams is the order of the commands of all streams. The zero Streams has no streams.
 type Streams struct {
 	ticks  Clock // commands so far, by slot
 	idle   []int // slots without a stream
