@@ -2,7 +2,7 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// with returns t and the others that are not nil. A nil tensor must not precede one that is not nil.
+// with returns t and those of the tensors others that are not nil. A nil tensor must not precede one that is not nil.
 func (t *Tensor) with(name string, others ...*Tensor) []*Tensor {
 	in := []*Tensor{t}
 	for i, o := range others {
