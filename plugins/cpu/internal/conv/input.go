@@ -12,8 +12,7 @@ import (
 const padGrain = 16 << 10
 
 // input holds the input channels of one group, padded. The offset of an element
-// of a patch in the padded channels is the sum of two offsets: that of the
-// element within the patch, and that of the patch.
+// of a patch in the padded channels is the sum of the offset of the element within the patch and the offset of the patch.
 type input[T micro.Number] struct {
 	plan    *Plan
 	x       []T // the channels

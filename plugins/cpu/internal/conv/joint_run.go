@@ -144,7 +144,7 @@ func (w *jointWeights[T]) tasks(r *run[T], src, s *jointRun[T], split jointSplit
 	}
 }
 
-// phaseSums returns the sums of phase i, beginning with those of the given output of the task.
+// phaseSums returns the sums of phase i, beginning with the sums of the given output of the task.
 func (s *jointRun[T]) phaseSums(i, output int) []T { return s.sums[(i*s.rows+output)*s.row:] }
 
 // interleave stores columns j0 to j1 of all phases to their positions in out.

@@ -31,7 +31,7 @@ type layout struct {
 	base  [kernel.MaxOperands]int
 	step  [kernel.MaxOperands]int  // along the innermost dimension
 	same  [kernel.MaxOperands]bool // operand k has a single element
-	line  [kernel.MaxOperands]bool // operand k is contiguous from base[k], whatever the others are
+	line  [kernel.MaxOperands]bool // operand k is contiguous from base[k], regardless of the other operands
 	walk  kernel.Walk              // over the outer dimensions
 }
 

@@ -155,7 +155,7 @@ func (w *workspace) done() {
 	idleWorkspaces.Put(w)
 }
 
-// pairsFor returns the pair kernel for elements of type t whose tiles have the size of those of wide, or nil if there is none.
+// pairsFor returns the pair kernel for elements of type t whose tiles are as large as the tiles of wide, or nil if there is none.
 func pairsFor(t *Type, wide *micro.Kernel[float32]) *pairKernel {
 	if p := active.pairs; p != nil && t.BF16 && p.MR == wide.MR && p.NR == wide.NR {
 		return p
