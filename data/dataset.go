@@ -19,7 +19,7 @@ type Epochs[T any] interface {
 	Epoch(epoch int) Dataset[T]
 }
 
-// At returns ds in the given epoch: the result of its method Epoch if it has one, else ds itself.
+// At returns ds in the given epoch: the result of the method Epoch if ds has this method, else ds itself.
 func At[T any](ds Dataset[T], epoch int) Dataset[T] {
 	if e, ok := ds.(Epochs[T]); ok {
 		return e.Epoch(epoch)

@@ -16,7 +16,7 @@ import (
 const maxPage = 1 << 30
 
 // checkPages checks the pages of the wanted columns of a row group, and returns an error for pages that the library could not decode in
-// bounded memory: the library trusts the sizes in page headers, and with some codecs grows its buffer until the data can be decoded.
+// bounded memory. The library trusts the sizes in page headers, and with some codecs it grows its buffer until the data can be decoded.
 func checkPages(r *os.File, g *format.RowGroup, want *parquet.Schema) error {
 	for i := range g.Columns {
 		c := &g.Columns[i].MetaData

@@ -26,7 +26,7 @@ type sink interface {
 var downloading = make(chan struct{}, 1)
 
 // fetch downloads f into dir, checks it, and returns its path. An interrupted download leaves NAME.part, which the next download continues;
-// the file gets its name only when it is complete.
+// the file is renamed to its final name only when it is complete.
 func (s *set) fetch(ctx context.Context, o Options, f file, dir string) (string, error) {
 	select {
 	case downloading <- struct{}{}:
