@@ -171,7 +171,7 @@ func (s *stream) settled(err error) error {
 	return err
 }
 
-// Write makes a constant.
+// Write creates a constant.
 func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	return s.constant("write", s, d, func(inner core.Stream) error { return inner.Write(ctx, d, data) })
 }

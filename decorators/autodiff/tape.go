@@ -91,7 +91,7 @@ func (t *tape) note(d op.Desc) *value {
 	return v
 }
 
-// define notes a tensor that the command makes.
+// define notes a tensor that the command creates.
 func (t *tape) define(d op.Desc) *value {
 	v := t.note(d)
 	t.made = append(t.made, v)

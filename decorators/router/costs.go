@@ -14,7 +14,7 @@ type Costs interface {
 	Link(from, to int, bytes int64) time.Duration
 }
 
-// Split places each unit of a program on the member that makes the whole program fastest, by given costs. Costs are queried at each Define,
+// Split places the units of a program on members so that the whole program is fastest, by given costs. Costs are queried at each Define,
 // and averaged over all answers for equal units. The plan for an equal program is kept until another one is much better.
 func Split(c Costs) Option { return func(o *config) { o.split, o.planted = true, c } }
 

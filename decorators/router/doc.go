@@ -27,7 +27,7 @@
 //
 // # What fails
 //
-// A failed node poisons its results on all members. When a member is lost, tensors that have a copy on another one survive, and uses of
+// A failed node poisons its results on all members. When a member is lost, tensors with a copy on another member survive, and uses of all
 // other tensors return core.ErrBackendLost; each stream reports the loss once, at its next event, and new work goes to the remaining
 // members. If all members are lost, the device returns core.ErrBackendLost.
 //
@@ -47,8 +47,8 @@
 // slower than a single member is abandoned, and a good split that was not predicted is found. From then on the plan stays, unless the times
 // of its parts change by half. A Plan lists the placements that were tried and their times.
 //
-// Nothing in this package may wait for a device within Submit, Run or Free, except for room on the host (HeldBytes), or while it
-// holds a lock that these take.
+// Nothing in this package may wait for a device within Submit, Run or Free, except for room on the host (HeldBytes), or while it holds a
+// lock that these calls acquire.
 //
 // # Files, in the order of the data
 //

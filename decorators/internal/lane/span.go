@@ -36,9 +36,9 @@ func (x *Span) End(lanes ...*Lane) {
 const atOnce = 50 * time.Microsecond
 
 // Time waits for both ends and returns the time between them. It must be called as soon as the span has ended: if it is called later, it
-// measures the begin too late. own are lanes of the caller to the same devices, which must not have other commands, because these would
-// delay the begin. Waiting in these lanes leaves the failures of the measured lanes to their own callers. ok is false if a device or a gate
-// has failed, or if own has no lane for a device.
+// measures the begin too late. own are the caller's lanes to the same devices. These lanes must not have other commands, because other
+// commands would delay the begin. Waiting in these lanes leaves the failures of the measured lanes to their own callers. ok is false if a
+// device or a gate has failed, or if own has no lane for a device.
 func (x *Span) Time(own ...*Lane) (seconds float64, ok bool) {
 	looked := time.Now()
 	if !came(own, x.before) {
