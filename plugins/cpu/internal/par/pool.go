@@ -56,7 +56,7 @@ type Pool struct {
 }
 
 // ticket is generation<<32 | end<<16 | next unclaimed chunk. Chunks are claimed by compare-and-swap on the whole word, so that a late
-// worker can never take a chunk of another loop than the one that it read. Tickets share no cache lines.
+// worker can never claim a chunk of another loop than the loop that it read. Tickets share no cache lines.
 type ticket struct {
 	atomic.Uint64
 	_ [120]byte
