@@ -9,7 +9,7 @@ import (
 
 // sampler draws one of several choices by their scores. Only one goroutine may use it.
 type sampler struct {
-	temperature float64 // divides scores; 0 takes the best
+	temperature float64 // divides scores; 0 selects the best
 	topK        int     // number of best choices to draw from; 0 for all
 	topP        float64 // draw from the fewest best choices whose total probability reaches topP; 1 for all
 	random      *rand.Rand
