@@ -17,8 +17,8 @@ func (l *level) mergePlaces() operand.Mem {
 	return places
 }
 
-// interleaveRows writes the inverse of splitRows: of the cols elements of a row of dst, those at even columns come from src, and
-// the others from odd, which has the same row stride.
+// interleaveRows writes the inverse of splitRows: in the rows of dst, of cols elements each, elements at even columns come from src,
+// elements at odd columns from odd, which has the same row stride as src.
 func (k *kernels) interleaveRows() {
 	var places operand.Mem
 	if k.wide {
