@@ -64,7 +64,7 @@ func came(own []*Lane, gates []*Gate) bool {
 	return ok
 }
 
-// behind returns events of own that follow the gates.
+// behind returns events of the lanes own that follow the gates.
 func behind(own []*Lane, gates []*Gate) (events []core.Event, ok bool) {
 	for _, g := range gates {
 		var e core.Event
