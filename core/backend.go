@@ -53,8 +53,8 @@ type Device interface {
 //
 // A node that fails poisons its outputs. A node with a poisoned input poisons its own outputs with the same error. The error is a
 // *NodeError that names the node that failed first. If the device cannot say which node failed, the error names only the program. It never
-// names another node. Every Read of a poisoned tensor reports the error, and so does, once, the next event of the stream that the host
-// waits for. Other tensors remain valid, and the stream continues.
+// names another node. Every Read of a poisoned tensor reports the error; the next event of the stream that the host waits for reports it
+// once. Other tensors remain valid, and the stream continues.
 //
 // The methods of a Stream are called by one goroutine at a time. Any goroutine may wait for the tickets and events that they return.
 type Stream interface {

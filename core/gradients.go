@@ -39,9 +39,9 @@ type CustomGradient struct {
 	Inputs  []op.Desc
 	Outputs []op.Desc
 	Saved   []op.Desc
-	// Backward computes the gradients of Inputs, on the device below the recorder, from the saved tensors and the gradients of Outputs. The
-	// gradient of an output is a zero Desc if there is none, and that of an input may be. The results are new tensors, which the recorder
-	// then owns. Backward must not use the stream that the computation was recorded on.
+	// Backward computes the gradients of Inputs, on the device below the recorder, from the saved tensors and the gradients of Outputs. A
+	// zero Desc in grads means that an output has no gradient; a zero Desc in the result means the same for an input. The results are new
+	// tensors, which the recorder then owns. Backward must not use the stream that the computation was recorded on.
 	Backward func(b Below, saved, grads []op.Desc) ([]op.Desc, error)
 }
 

@@ -14,7 +14,7 @@ type Opener func(Config) (Backend, error)
 
 // Config is the configuration of a backend.
 type Config struct {
-	// Threads is the number of threads a host backend computes with; 0: as many as the process may use.
+	// Threads is the number of threads with which a host backend computes; 0 means as many as the process may use.
 	Threads int
 	// Options are backend-specific settings by name.
 	Options map[string]string

@@ -49,8 +49,8 @@ func (c composed[T]) Get(i int) (item T, e error) {
 	return c.sets[k].Get(i)
 }
 
-// Windows returns a dataset of windows of size consecutive items; window k starts at item k*step. There is no window that would extend
-// beyond the last item. A size or step below 1 is an error.
+// Windows returns a dataset of windows of size consecutive items; window k starts at item k*step. No window extends beyond the last item. A
+// size or step below 1 is an error.
 func Windows[T any](ds Dataset[T], size, step int) (Dataset[[]T], error) {
 	if size < 1 || step < 1 {
 		return nil, fmt.Errorf("windows: size %d and step %d, want 1 or more", size, step)

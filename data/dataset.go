@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Dataset is a list of examples with random access. Several goroutines may call Get concurrently. For an index with 0 <= i <
-// Len() it must always return the same item. For an index outside it returns an error that wraps core.ErrIndex.
+// Dataset is a list of examples with random access. Several goroutines may call Get concurrently. For an index with 0 <= i < Len(), Get
+// must always return the same item. For any other index, Get returns an error that wraps core.ErrIndex.
 type Dataset[T any] interface {
 	Len() int
 	Get(i int) (T, error)
@@ -19,7 +19,7 @@ type Epochs[T any] interface {
 	Epoch(epoch int) Dataset[T]
 }
 
-// At returns ds in the given epoch: the result of its method Epoch if it has one, else ds itself.
+// At returns ds in the given epoch: the result of the method Epoch if ds has this method, else ds itself.
 func At[T any](ds Dataset[T], epoch int) Dataset[T] {
 	if e, ok := ds.(Epochs[T]); ok {
 		return e.Epoch(epoch)

@@ -28,7 +28,7 @@ type Loader[T, B any] struct {
 	running bool
 }
 
-// ErrBusy is returned by Seek and MakeOn while a loop over the Loader runs. It is also the error of a second loop that starts meanwhile.
+// ErrBusy is returned by Seek and MakeOn while a loop over the Loader runs. A second loop that starts meanwhile ends with this error.
 var ErrBusy = errors.New("data: the loader is in use by another loop")
 
 // NewLoader returns a loader of ds. batcher creates its batches on dev; dev is only passed to batcher, and may be nil if batcher
@@ -53,8 +53,8 @@ func (l *Loader[T, B]) Device() *tensor.Device {
 	return l.dev
 }
 
-// MakeOn sets dev as the device on which the batches of later loops are created. It should be another stream of the loader's device,
-// so that batches are copied while the device computes. While a loop runs it returns ErrBusy.
+// MakeOn sets dev as the device on which the batches of later loops are created. dev should be another stream of the loader's device, so
+// that batches are copied while the device computes. MakeOn returns ErrBusy while a loop runs.
 func (l *Loader[T, B]) MakeOn(dev *tensor.Device) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,9 +66,9 @@ func (l *Loader[T, B]) MakeOn(dev *tensor.Device) error {
 }
 
 // Shards returns one loader for each of n devices. Together they yield every batch of the epoch once: loader i creates the batches
-// i, i+n, i+2n, ... of l on device i. With DropLast all loaders have equally many batches, as synchronous training needs; without,
-// the first ones may have one more. The loaders start at epoch 0 and are independent of l. It is an error if l is itself a shard or
-// if there is no device.
+// i, i+n, i+2n, ... of l on device i. With DropLast all loaders have the same number of batches, as synchronous training requires; without
+// DropLast, the first loaders may have one batch more. The loaders start at epoch 0 and are independent of l. It is an error if l is itself
+// a shard or if there is no device.
 func (l *Loader[T, B]) Shards(devs ...*tensor.Device) ([]*Loader[T, B], error) {
 	if l.shards != 1 {
 		return nil, fmt.Errorf("data: the loader is shard %d of %d already, want a whole loader", l.shard, l.shards)

@@ -17,7 +17,7 @@ type Options struct {
 	Batch    int    // items per batch; 0 means 1
 	Shuffle  bool   // a different order in each epoch, by Seed; false keeps the order of the dataset
 	Seed     uint64 // seed of the order
-	DropLast bool   // leave out a short last batch of an epoch, and of sharded loaders the batches that not every shard has
+	DropLast bool   // omit a short last batch of an epoch and, in sharded loaders, the batches that not every shard has
 	Workers  int    // goroutines that read and batch; 0 means one per CPU, at most 8
 	Prefetch int    // batches that are created ahead of the loop; 0 means 2 per worker
 }

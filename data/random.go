@@ -25,8 +25,8 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// below draws a number in [0, n) without bias (Lemire 2019). It does not use the methods of rand.Rand, whose results may differ
-// between versions of Go: a saved position means the same order in all of them.
+// below draws a number in [0, n) without bias (Lemire 2019). It does not use the methods of rand.Rand, whose results may differ between
+// versions of Go: a saved position must mean the same order in every version.
 func below(g *rand.PCG, n int) int {
 	bound := uint64(n)
 	hi, lo := bits.Mul64(g.Uint64(), bound)

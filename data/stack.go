@@ -8,9 +8,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Stack returns one tensor [len(items), dims...] of the elements that elements returns for each item, in row-major order. It is
-// written in one transfer. Without dims the items are vectors of equal length. Items of another size are an error that wraps
-// core.ErrShape.
+// Stack returns one tensor [len(items), dims...] of the elements that elements returns for each item, in row-major order. All elements are
+// written in one transfer. Without dims the items are vectors of equal length. If an item has another size, the error wraps core.ErrShape.
 func Stack[T any, E dtype.Native](dev *tensor.Device, items []T, elements func(T) []E, dims ...int) (*tensor.Tensor, error) {
 	flat, size, err := gather(items, elements, dims, func(dst, src []E) { copy(dst, src) })
 	if err != nil {

@@ -92,8 +92,8 @@ func shared(k, q *tensor.Tensor) *tensor.Tensor {
 	return k.Reshape(k.Shape()...) // a separate handle
 }
 
-// weights returns the attention weights [B, Hq, S, T] of queries [B, Hq, S, D] for keys, and the mask of the keys that each query sees:
-// of floats, those that are not -Inf. The mask is nil if there is neither a mask nor causal masking.
+// weights returns the attention weights [B, Hq, S, T] of queries [B, Hq, S, D] for keys, and the mask seen of the keys that each query
+// sees. In a float mask, an element other than -Inf means that the key is seen. seen is nil if there is neither a mask nor causal masking.
 func (a *scores) weights(m *temps, q, k, mask *tensor.Tensor, causal bool, past int) (w, seen *tensor.Tensor) {
 	w = m.of(m.of(q.MulScalar(1/math.Sqrt(float64(q.Shape()[3])))).MatMulT(m.of(shared(k, q)), false, true))
 	if mask != nil {

@@ -61,7 +61,7 @@ func (l *BatchNorm) blend(p *Param, batch *tensor.Tensor, factor float64) {
 	p.Set(next[0])
 }
 
-// batchNorm is Tensor.BatchNormTrain with a fused gradient. It includes the path through the statistics: gain·(dy - mean(dy) -
+// batchNorm is Tensor.BatchNormTrain with a fused gradient. The gradient includes the path through the statistics: gain·(dy - mean(dy) -
 // hat·mean(dy·hat)) by channel, where hat is the normalised x (Ioffe and Szegedy 2015).
 func batchNorm(x, weight, bias *tensor.Tensor, epsilon float64) (y, mean, variance *tensor.Tensor) {
 	axes := []int{0}

@@ -6,9 +6,9 @@ import (
 )
 
 // KVCache contains the keys and values of earlier positions of an attention layer, so that each decoding step computes only the keys and
-// values of new positions. They are written in place into memory that doubles when it is full, so that the cost of a step does not grow
-// with the number of positions. A cache belongs to one sequence or batch of sequences, and only one goroutine may use it at a time.
-// The zero value is empty.
+// values of new positions. Keys and values are written in place into memory that doubles when it is full, so that the cost of a step does
+// not grow with the number of positions. A cache belongs to one sequence or batch of sequences, and only one goroutine may use it at a
+// time. The zero value is empty.
 type KVCache struct {
 	k, v *tensor.Tensor // [B, H, capacity, D]; the first n positions are filled
 	n    int

@@ -131,7 +131,7 @@ func isModule(v reflect.Value) bool {
 	return false
 }
 
-// setting returns a field that is no module as text, or "" for fields that are not printed: zero values and functions.
+// setting returns a field that is not a module as text, or "" for fields that are not printed: zero values and functions.
 func setting(v reflect.Value) string {
 	if v.IsZero() {
 		return ""

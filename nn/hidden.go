@@ -8,10 +8,10 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Hidden returns the paths of the fields of m that hold trained parameters which Params does not list, so that training would not
-// change them: unexported fields, including embedded structs of an unexported type, maps with keys that are not strings, and
-// pointers to types other than structs. Paths consist of the Go names of fields, "Encoder.proj". A parameter that Params lists
-// under another path is not hidden, and a field with the tag `nn:"-"` is skipped.
+// Hidden returns the paths of the fields of m with trained parameters that Params does not list. Training would not change these
+// parameters. Such fields are unexported fields, including embedded structs of an unexported type, maps with keys that are not strings, and
+// pointers to types other than structs. Paths consist of the Go names of fields, "Encoder.proj". A parameter that Params lists under
+// another path is not hidden, and a field with the tag `nn:"-"` is skipped.
 func Hidden(m any) []string {
 	h := &hidden{listed: map[uintptr]bool{}, seen: map[visit]bool{}, types: map[reflect.Type]reach{}}
 	v := reflect.ValueOf(m)

@@ -88,8 +88,9 @@ func (r *LoadReport) String() string {
 }
 
 // LoadStateDict replaces the parameters and buffers of m by the tensors of the same names in src, cast to the parameters' types.
-// All are read before the first is replaced: after an error m is unchanged. The report is never nil. A parameter that is not in
-// the source and a name that is not in m are errors, unless o allows them, of core.ErrNotFound; different shapes are errors of core.ErrShape.
+// All tensors are read before the first parameter is replaced: after an error m is unchanged. The report is never nil. If a parameter is
+// not in the source, or a name of the source is not in m, the error wraps core.ErrNotFound, unless o allows this. If shapes differ, the
+// error wraps core.ErrShape.
 func LoadStateDict(ctx context.Context, m any, src Source, o LoadOptions) (*LoadReport, error) {
 	r := &LoadReport{}
 	left := map[string]bool{}
@@ -185,7 +186,7 @@ func paths(m any) []paramPaths {
 	return list
 }
 
-// pick returns the first of a parameter's names that is in the source, "" for none. It removes all of them from left: tied
+// pick returns the first of a parameter's names that is in the source, "" for none. It removes all of the names from left: tied
 // parameters are often stored under each of their names.
 func pick(names []string, left map[string]bool, rename func(string) string) (found string) {
 	for _, n := range names {

@@ -16,7 +16,7 @@ func (l CosineEmbeddingLoss) Forward(a, b, y *tensor.Tensor) *tensor.Tensor {
 	return a.CosineEmbeddingLoss(b, y, l.Margin, l.Reduction)
 }
 
-// MarginRankingLoss is max(0, Margin-y·(a-b)): y is 1 where a should be the greater, -1 where b should.
+// MarginRankingLoss is max(0, Margin-y·(a-b)): y is 1 where a should be greater, and -1 where b should be greater.
 type MarginRankingLoss struct {
 	Margin    float64
 	Reduction tensor.Reduction

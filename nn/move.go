@@ -76,7 +76,7 @@ func Inference[M any](m M) M {
 	return c
 }
 
-// copier makes one deep copy.
+// copier creates one deep copy.
 type copier struct {
 	made map[any]reflect.Value // by pointer of the original
 	copy func(t *tensor.Tensor) (*tensor.Tensor, error)

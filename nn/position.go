@@ -15,8 +15,8 @@ type PositionConfig struct {
 	Scale       func(frequency float64) float64 // returns the new value of a frequency, in radians per position; nil keeps all
 }
 
-// PositionalEncoding adds sines and cosines of the position to x[B, S, size]: element 2i by sin(p/base^(2i/size)), 2i+1 by the
-// cosine of the same (Vaswani and others 2017).
+// PositionalEncoding adds sines and cosines of the position p to x[B, S, size]: sin(p/base^(2i/size)) to element 2i, and the cosine of the
+// same angle to element 2i+1 (Vaswani and others 2017).
 type PositionalEncoding struct{ Table *Param }
 
 // NewPositionalEncoding returns a table for size features; size must be even.

@@ -28,7 +28,7 @@ func StateDict(m any) []Entry {
 	return list
 }
 
-// Freeze makes the parameters whose names match a pattern constant, or all parameters if there are no patterns, until Unfreeze. In a
+// Freeze makes parameters constant until Unfreeze: those whose names match a pattern, or all parameters if there are no patterns. In a
 // pattern, * matches any characters including dots, ? matches one, and [a-c] a range. It returns the number of parameters that match,
 // without buffers. For a pattern without a match the error is core.ErrAttr, and nothing changes.
 func Freeze(m any, patterns ...string) (int, error) { return trainable(m, false, patterns) }

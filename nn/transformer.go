@@ -110,8 +110,8 @@ func (e *TransformerEncoder) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return e.Encode(x, AttendOptions{}, nil)
 }
 
-// Encode is like Forward, with masks. With a cache, x holds the positions after those of earlier calls, and each position sees all earlier
-// ones, as with Causal. o.Cache is not used.
+// Encode is like Forward, with masks. With a cache, x holds the positions after the positions of earlier calls, and each position sees all
+// earlier ones, as with Causal. o.Cache is not used.
 func (e *TransformerEncoder) Encode(x *tensor.Tensor, o AttendOptions, c *EncoderCache) *tensor.Tensor {
 	m := keeping(x)
 	if c != nil && c.layers == nil {

@@ -78,8 +78,8 @@ func NewTransformerDecoder(d *tensor.Device, n, size, heads int, c TransformerCo
 	return e
 }
 
-// Forward computes the layers on x[B, S, size] with memory[B, T, size]. With a cache, x holds the positions after those of
-// earlier calls, and each position sees all earlier ones, as with Target.Causal; memory must be the same in each call.
+// Forward computes the layers on x[B, S, size] with memory[B, T, size]. With a cache, x holds the positions after the positions of earlier
+// calls, and each position sees all earlier ones, as with Target.Causal; memory must be the same in each call.
 func (e *TransformerDecoder) Forward(x, memory *tensor.Tensor, o DecodeOptions) *tensor.Tensor {
 	m := keeping(x, memory)
 	if c := o.Cache; c != nil && c.self == nil {

@@ -92,8 +92,8 @@ func setMode(m any, on bool) {
 // depth limits nesting; only modules that contain themselves reach it.
 const depth = 64
 
-// walk calls f for every pointer to a struct that is reachable from v, parents first, with its path; f reports whether to descend
-// into it.
+// walk calls f for every pointer to a struct that is reachable from v, parents first, with its path; f reports whether to descend into the
+// struct.
 func walk(v reflect.Value, path string, f func(path string, v reflect.Value) bool) {
 	step(v, path, 0, f)
 }

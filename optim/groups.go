@@ -27,7 +27,7 @@ func Matching(pattern string) func(nn.Named) bool {
 	return func(p nn.Named) bool { return re.MatchString(p.Name) }
 }
 
-// Matrices returns a function that selects the parameters that Muon is for: those of rank 2 whose names match none of the regular
+// Matrices returns a function that selects the parameters for Muon: the parameters of rank 2 whose names match none of the regular
 // expressions in except. It panics if an expression does not compile.
 func Matrices(except ...string) func(nn.Named) bool {
 	res := make([]*regexp.Regexp, len(except))

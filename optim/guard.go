@@ -219,7 +219,7 @@ func (l *lock) count(b *body) (outs []op.Desc) {
 }
 
 // numbersOf returns a function that returns the numbers of the rule for a type and the index of a tally. Each of the vectors contains
-// a row of numbers for each tally. In a guarded step it contains a row for each possible count of each tally, and the count on the
+// a row of numbers for each tally. In a guarded step a vector contains a row for each possible count of each tally, and the count on the
 // device selects one.
 func (r *run) numbersOf(b *body, vectors map[dtype.DType]op.Desc, l *lock) func(dt dtype.DType, row int) []op.Desc {
 	if r.width == 0 {

@@ -15,9 +15,8 @@ import (
 type Optimizer interface {
 	// Step replaces the value of every trained parameter that has a gradient. The old value is released, and its memory may be
 	// reused for the new one: handles on it become invalid, but tensors computed from it stay valid. The caller still owns the
-	// gradients, unless it gave them up (tensor.Gradients.GiveUp). After an error no parameter on the device that returned it has
-	// changed. It is an error if params has no trained parameter. Errors at run time on the device are returned when a parameter
-	// is read.
+	// gradients, unless it gave them up (tensor.Gradients.GiveUp). After an error, no parameter on the device that reported the error has
+	// changed. It is an error if params has no trained parameter. Errors at run time on the device are returned when a parameter is read.
 	Step(lr float64, params []nn.Named, grads *tensor.Gradients) error
 	// State returns the state that the next step depends on, in addition to parameters and gradients.
 	State() State

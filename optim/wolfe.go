@@ -14,7 +14,7 @@ type place struct {
 // search searches along o.direction for a point that satisfies the strong Wolfe conditions (Nocedal and Wright, Numerical
 // Optimization, 2006, algorithms 3.5 and 3.6), with cubic interpolation; its points are the same as PyTorch's. from is the point at the
 // current parameters, and slope the derivative there. search returns a point, its distance along the direction, and the number of
-// evaluations, at most most+1. It restores the parameters unless an evaluation fails.
+// evaluations, which is at most 1 more than the limit most. It restores the parameters unless an evaluation fails.
 func (p *problem) search(o *LBFGS, from point, slope float64, most int) (point, float64, int, error) {
 	const c1, c2 = 1e-4, 0.9
 	reach, err := p.top(o.direction)

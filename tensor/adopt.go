@@ -11,9 +11,9 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Adopt returns a tensor over data itself if the device can use it in place, or if the backend can keep it to restore the tensor
-// after a loss (for example a file that is mapped into memory); else over a copy. data holds the elements in row-major order,
-// little-endian. It must not change until release is called, which happens once, from any goroutine, when nothing reads data any
+// Adopt returns a tensor that uses data itself if the device can read it in place, or if the backend can keep it to restore the tensor
+// after a loss (for example a file that is mapped into memory); otherwise the tensor uses a copy. data holds the elements in row-major
+// order, little-endian. It must not change until release is called, which happens once, from any goroutine, when nothing reads data any
 // more. If Adopt returns an error, release is not called.
 func (d *Device) Adopt(ctx context.Context, dt dtype.DType, s shape.Shape, data []byte, release func()) (*Tensor, error) {
 	memory, ok := core.Extension[core.HostMemory](d.Core())

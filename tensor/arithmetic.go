@@ -21,7 +21,7 @@ func (t *Tensor) Div(o *Tensor) *Tensor { return t.bin(op.Div, o) }
 // Rem returns the remainder with the sign of t.
 func (t *Tensor) Rem(o *Tensor) *Tensor { return t.bin(op.Rem, o) }
 
-// FloorMod returns the remainder of the floored quotient, with the sign of o, as Python's %.
+// FloorMod returns the remainder of the floored quotient, with the sign of o, like Python's %.
 func (t *Tensor) FloorMod(o *Tensor) *Tensor { return t.bin(op.FloorMod, o) }
 
 // FloorDiv returns the quotient rounded down.

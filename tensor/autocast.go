@@ -13,7 +13,7 @@ import (
 //   - Products (matmul, linear, conv, attention, einsum, ops of recurrent layers) cast their f32 operands to dt, and return dt.
 //   - Ops whose results need the range or the precision of f32 (exp, log, pow, sums, norms, softmax, losses) cast their operands of
 //     type dt to f32, and return f32.
-//   - All others keep the types of their operands. If some operands are f32 and others dt, those of type dt are cast to f32.
+//   - All other ops keep the types of their operands. If some operands are f32 and others dt, the operands of type dt are cast to f32.
 //
 // Operands of other types are not cast. A Function computes in f32; layers with custom gradients are Functions (batch norm, and
 // recurrent layers in training). A tensor is in the scope if it was created from the view, was computed from such a tensor, or is

@@ -2,8 +2,8 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// ConvOptions holds the settings of Conv, one entry per spatial dimension; missing entries are stride 1, no padding, no
-// dilation, and Groups 0 is one group.
+// ConvOptions holds the settings of Conv, one entry per spatial dimension. A missing entry means stride 1, no padding, or no dilation;
+// Groups 0 means 1.
 type ConvOptions struct {
 	Strides       []int
 	Padding       []int // zeros at each end for which PadLo or PadHi is nil
@@ -99,8 +99,8 @@ func (t *Tensor) conv(name string, rank int, w, bias *Tensor, o ConvOptions) *Te
 	return t.Conv(w, o)
 }
 
-// ConvTransposeOptions holds the settings of ConvTranspose, one entry per spatial dimension; missing entries are stride 1, no
-// padding, no dilation, and Groups 0 is one group.
+// ConvTransposeOptions holds the settings of ConvTranspose, one entry per spatial dimension. A missing entry means stride 1, no padding, or
+// no dilation; Groups 0 means 1.
 type ConvTransposeOptions struct {
 	Strides       []int
 	Padding       []int // elements removed at each end for which PadLo or PadHi is nil
@@ -143,8 +143,8 @@ func (t *Tensor) convTranspose(name string, rank int, w, bias *Tensor, o ConvTra
 	return t.ConvTranspose(w, o)
 }
 
-// DeformConvOptions holds the settings of DeformConv2d, vertical before horizontal; missing entries are stride 1, no padding, no
-// dilation, and 0 groups are one.
+// DeformConvOptions holds the settings of DeformConv2d, vertical before horizontal. A missing entry means stride 1, no padding, or no
+// dilation; a number of groups of 0 means 1.
 type DeformConvOptions struct {
 	Strides, Padding, Dilation []int
 	Groups                     int     // number of groups of channels
@@ -166,8 +166,8 @@ func (t *Tensor) DeformConv2d(w, offset *Tensor, o DeformConvOptions) *Tensor {
 	return Op(op.DeformConv, in, attrs...)[0].perChannel(o.Bias)
 }
 
-// WindowOptions holds the geometry of the windows of Im2Col and Col2Im, one entry per spatial dimension; missing entries are
-// stride 1, no padding, no dilation.
+// WindowOptions holds the geometry of the windows of Im2Col and Col2Im, one entry per spatial dimension. A missing entry means stride 1, no
+// padding, or no dilation.
 type WindowOptions struct{ Strides, Padding, PadLo, PadHi, Dilation []int }
 
 func (o WindowOptions) attrs(window []int) []op.Attr {

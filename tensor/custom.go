@@ -12,8 +12,8 @@ import (
 // Function is a computation with a custom gradient.
 type Function struct {
 	Name string
-	// Forward computes the results y from the operands x, which are constants there. saved are the tensors that Backward needs.
-	// Second derivatives continue through those that are operands or results; all others are constants.
+	// Forward computes the results y from the operands x, which are constants within Forward. saved are the tensors that Backward needs.
+	// Second derivatives continue through saved tensors that are operands or results; other saved tensors are constants.
 	Forward func(x []*Tensor) (y, saved []*Tensor)
 	// Backward returns the gradient of each operand, or nil for none, from the saved tensors and the gradients of the results,
 	// which are nil for results without a gradient. It runs on a separate device, and its tensors must not be used outside of it.

@@ -162,7 +162,7 @@ func (e *Executable) check(q *queue, inputs []*Tensor, donated []bool) error {
 	return nil
 }
 
-// give claims the donated inputs and returns them. With an error it returns those that it has claimed.
+// give claims the donated inputs and returns them. If it returns an error, given contains the inputs that it has claimed so far.
 func give(inputs []*Tensor, donated []bool) (given []*Tensor, err error) {
 	if donated == nil {
 		return nil, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// faults maps each tensor that does not exist on the device, because the command that creates it was refused, to the error.
+// faults maps tensors to errors. It contains each tensor that does not exist on the device because the command that creates it was refused.
 type faults struct {
 	n  atomic.Int64
 	mu sync.Mutex

@@ -149,7 +149,7 @@ func (t *Tensor) Unsqueeze(axis int) *Tensor {
 	return t.un(op.Reshape, op.Dims("shape", slices.Insert(t.desc.Shape.Clone(), a, 1)))
 }
 
-// Flip reverses the order of the elements along axes; without axes, along all.
+// Flip reverses the order of the elements along axes; without axes, along all axes.
 func (t *Tensor) Flip(axes ...int) *Tensor {
 	return t.un(op.Flip, op.Ints("axes", t.axes("flip", axes)...))
 }

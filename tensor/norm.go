@@ -2,7 +2,7 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// with returns t and the others that are not nil. A nil tensor must not precede one that is not nil.
+// with returns t and those of the tensors others that are not nil. A nil tensor must not precede one that is not nil.
 func (t *Tensor) with(name string, others ...*Tensor) []*Tensor {
 	in := []*Tensor{t}
 	for i, o := range others {
@@ -17,13 +17,13 @@ func (t *Tensor) with(name string, others ...*Tensor) []*Tensor {
 	return in
 }
 
-// LayerNorm normalises over axis and all later ones; scale and bias may be nil, and scale may be nil only if bias is nil.
+// LayerNorm normalises over axis and all later axes; scale and bias may be nil, and scale may be nil only if bias is nil.
 func (t *Tensor) LayerNorm(axis int, scale, bias *Tensor, epsilon float64) *Tensor {
 	return Op(op.LayerNorm, t.with("layer_norm", scale, bias), op.Int("axis", t.axis("layer_norm", axis, t.Rank())),
 		op.Float("epsilon", epsilon))[0]
 }
 
-// RMSNorm returns t divided by the root mean square over axis and all later ones, times scale, which may be nil.
+// RMSNorm returns t divided by the root mean square over axis and all later axes, times scale, which may be nil.
 func (t *Tensor) RMSNorm(axis int, scale *Tensor, epsilon float64) *Tensor {
 	return Op(op.RMSNorm, t.with("rms_norm", scale), op.Int("axis", t.axis("rms_norm", axis, t.Rank())), op.Float("epsilon", epsilon))[0]
 }

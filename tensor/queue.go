@@ -27,7 +27,7 @@ type queue struct {
 	sent      uint64            // number of commands sent; pending becomes sent+1
 	event     core.Event        // after command marked
 	marked    uint64            // 0 if there is no event
-	waited    map[*queue]uint64 // by other queue, its last command that later commands of this queue are ordered after
+	waited    map[*queue]uint64 // by other queue: the last of its commands after which later commands of this queue are ordered
 	refused   error             // error of a command that the device did not accept, for the next Sync
 	id        op.TensorID       // the next reserved id
 	ids       int

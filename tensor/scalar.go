@@ -27,7 +27,7 @@ func (t *Tensor) RDivScalar(v float64) *Tensor {
 // RemScalar returns the remainder of t/v with the sign of t.
 func (t *Tensor) RemScalar(v float64) *Tensor { return t.withNumber((*Tensor).Rem, v) }
 
-// FloorModScalar returns the remainder of t/v with the sign of v, as Python's %.
+// FloorModScalar returns the remainder of t/v with the sign of v, like Python's %.
 func (t *Tensor) FloorModScalar(v float64) *Tensor { return t.withNumber((*Tensor).FloorMod, v) }
 
 // FloorDivScalar returns t/v rounded down.

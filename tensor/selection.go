@@ -81,7 +81,7 @@ func (t *Tensor) Unique(ctx context.Context, ascending bool) (*Uniques, error) {
 // NMSOptions holds the settings of NMS. A MaxOutput of 0 means as many as there are boxes.
 type NMSOptions struct {
 	MaxOutput      int
-	IoU            float64  // greatest permitted overlap, as intersection over union; 0 means 0
+	IoU            float64  // greatest permitted overlap, as intersection over union; 0 permits none
 	ScoreThreshold *float64 // scores up to it are never chosen; nil for no limit
 }
 

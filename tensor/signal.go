@@ -62,7 +62,7 @@ func (t *Tensor) IRFFT(axis int, o FFTOptions) *Tensor {
 	return t.un(op.IRFFT, a, op.Int("n", o.N), o.norm())
 }
 
-// FFTShift moves the zero frequency to the middle of axes; without axes, of all.
+// FFTShift moves the zero frequency to the middle of axes; without axes, of all axes.
 func (t *Tensor) FFTShift(axes ...int) *Tensor {
 	return t.un(op.FFTShift, op.Ints("axes", t.axes("fftshift", axes)...))
 }

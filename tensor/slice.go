@@ -100,13 +100,13 @@ func (t *Tensor) ranges(name string, rs []Range) (starts, sizes, steps []int) {
 	return starts, sizes, steps
 }
 
-// SliceRanges returns the part of t that a range selects of each dimension; a dimension without a range is not cut.
+// SliceRanges returns the part of t that rs selects, one range per dimension; a dimension without a range is not cut.
 func (t *Tensor) SliceRanges(rs ...Range) *Tensor {
 	starts, sizes, steps := t.ranges("slice_ranges", rs)
 	return t.un(op.Slice, op.Ints("start", starts...), op.Ints("size", sizes...), op.Ints("step", steps...))
 }
 
-// SliceAssign returns t with the part that SliceRanges returns replaced by v, which broadcasts. If the part is empty the result
+// SliceAssign returns t with v in place of the part that SliceRanges returns; v broadcasts to that part. If the part is empty the result
 // is t itself.
 func (t *Tensor) SliceAssign(v *Tensor, rs ...Range) *Tensor {
 	starts, sizes, steps := t.ranges("slice_assign", rs)
@@ -117,7 +117,7 @@ func (t *Tensor) SliceAssign(v *Tensor, rs ...Range) *Tensor {
 	return m.done(t.assign(&m, 0, starts, sizes, steps, m.of(v.Expand(sizes...))))
 }
 
-// SliceFill returns t with the part that SliceRanges returns replaced by a number.
+// SliceFill returns t with the number v at every element of the part that SliceRanges returns.
 func (t *Tensor) SliceFill(v float64, rs ...Range) *Tensor {
 	return t.withNumber(func(a, b *Tensor) *Tensor { return a.SliceAssign(b, rs...) }, v)
 }

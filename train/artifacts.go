@@ -16,8 +16,8 @@ import (
 //
 //	config.json            Learner.Config
 //	experiment.log         the events, with times
-//	train/epoch-1/loss.log the value of each batch that was read: "step value", a file for each metric
-//	valid/epoch-1/...      the same by batch of the validation
+//	train/epoch-1/loss.log a line "step value" for each batch that was read; one file for each metric
+//	valid/epoch-1/...      the same for the batches of the validation
 //	summary.json           the history, when the run ended
 //	checkpoint/            snapshots
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// ErrDiverged is wrapped by the error of a run whose loss stayed NaN or infinite, or whose parameters became so.
+// ErrDiverged is wrapped by the error of a run whose loss stayed NaN or infinite, or whose parameters became NaN or infinite.
 var ErrDiverged = errors.New("training diverged")
 
 // patience returns the number of consecutive losses that are NaN or infinite at which the run fails, 0 for none.
@@ -24,7 +24,7 @@ func (l *Learner[M, B]) patience() int {
 
 // divergence describes the current row of consecutive losses that are NaN or infinite.
 type divergence struct {
-	row    int     // number of the losses
+	row    int     // number of losses in the row
 	step   int     // step of the first of the losses
 	value  float64 // value of the first of the losses
 	tensor string  // name of the first parameter that was not finite then, or "loss"; empty before the check

@@ -88,7 +88,7 @@ type Saved struct {
 	Err  error
 }
 
-// Warned reports a problem that does not end training, but that a person should know.
+// Warned reports a problem that does not end training, but that the user should know about.
 type Warned struct{ Text string }
 
 // Ended is the last event of Run.

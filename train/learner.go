@@ -131,8 +131,8 @@ type Learner[M, B any] struct {
 	Restarts int
 	Backoff  time.Duration // delay before the first restart, doubled for each further one; 0 means 100 ms
 
-	// Kill ends the run at once, without a checkpoint, when it is done; the context of Run, by contrast, ends the run after the
-	// current step. May be nil.
+	// When Kill is done, the run ends at once, without a checkpoint. When the context of Run is done, by contrast, the run ends after the
+	// current step. Kill may be nil.
 	Kill context.Context
 
 	Listeners []Listener

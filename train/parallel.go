@@ -12,8 +12,8 @@ import (
 )
 
 // Replica is a copy of the model on another device with its own batches: a step processes one batch per device, and its gradient
-// is the mean over the items of all devices. Parameters are kept equal to those of Parts.Model. Buffers, such as running
-// statistics, are separate on each device; those of Parts.Model are validated and saved. Create the loaders by
+// is the mean over the items of all devices. Parameters are kept equal to the parameters of Parts.Model. Buffers, such as running
+// statistics, are separate on each device; the buffers of Parts.Model are validated and saved. Create the loaders by
 // data.Loader.Shards; the first of them is Parts.Train.
 type Replica[M, B any] struct {
 	Device *tensor.Device // with autodiff

@@ -318,7 +318,7 @@ func (r *run[M, B]) stopped() bool {
 	return err == nil && len(r.history) > 0 && stop.done(r.history, d) // open checked the error
 }
 
-// observe passes the last value of the metric of Checkpoints.Best to the scheduler, if it follows a metric.
+// If the scheduler follows a metric, observe passes it the last value of the metric of Checkpoints.Best.
 func (r *run[M, B]) observe() {
 	o, ok := r.parts.Rate.(interface{ Observe(metric float64) })
 	if !ok {

@@ -1,5 +1,5 @@
 // Package dtype defines the element types of tensors: their codes, names, sizes and classes, and the two 16-bit floating point formats that
-// Go lacks. It is the lowest layer of burn and depends on no other package of it. No other package may define element types.
+// Go lacks. It is the lowest layer: it depends on no other package of burn. No other package may define element types.
 package dtype
 
 import (
@@ -107,7 +107,7 @@ func (d DType) Class() Class {
 // IsFloat reports whether d is a floating point type, of any width.
 func (d DType) IsFloat() bool { return d.Class() == Float }
 
-// IsInt reports whether d is an integer type, signed or not. Bool is none.
+// IsInt reports whether d is an integer type, signed or not. Bool is not an integer type.
 func (d DType) IsInt() bool { return d.Class() == Signed || d.Class() == Unsigned }
 
 // LeastNormal returns the least positive normal number of a floating point type: numbers closer to zero have fewer digits. It is 0 for

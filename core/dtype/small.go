@@ -81,7 +81,7 @@ func FromSmall(d DType, src []byte, dst []float32) {
 // ToSmall rounds f to storage type d. For floats, f is rounded to nearest, ties to even. With saturate, infinities and numbers out of range
 // become the greatest finite value. Without it, they become infinity, or NaN if the format has no infinity, or the greatest value in
 // F4E2M1, which has neither. For F8E8M0, f is rounded to the nearest power of two, ties up; zero becomes the least power, and negative
-// numbers become NaN. Integers truncate toward zero and keep the low bits; NaN is 0.
+// numbers become NaN. Integers truncate toward zero and keep the low bits; NaN becomes 0.
 func ToSmall(d DType, f float64, saturate bool) byte {
 	switch d {
 	case I4, U4, I2, U2:

@@ -26,8 +26,9 @@ func New(c Code, in []Desc, attrs ...Attr) (Node, error) {
 	return Node{Op: c, Version: row.Version, Inputs: ids, Outputs: outs, Attrs: full}, nil
 }
 
-// Check checks a node that New did not create: the op and version must be known, attributes complete, of the right kinds and in the order of
-// the schema, operands valid, and the types and shapes of outputs equal to the results of inference. An error is an *Error.
+// Check checks a node that New did not create: the op and version must be known; the attributes must be complete, of the right kinds and in
+// the order of the schema; the operands must be valid; and the types and shapes of the outputs must equal the results of inference. An
+// error is an *Error.
 func Check(n *Node, in []Desc) error {
 	row := Lookup(n.Op)
 	if row.Infer == nil {

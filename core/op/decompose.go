@@ -29,7 +29,7 @@ func Decompose(n *Node, in []Desc, next func() TensorID) ([]Node, bool, error) {
 	if b.err != nil {
 		return nil, true, b.err
 	}
-	// The results get the node's own ids. A result that is an input, or is given twice, is copied.
+	// The results get the node's own ids. A result that is an input, or that occurs twice, is copied.
 	rename := make(map[TensorID]TensorID, len(outs))
 	inputs := make(map[TensorID]bool, len(in))
 	for _, d := range in {

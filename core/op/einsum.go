@@ -117,7 +117,7 @@ func (e *einsum) carried(i int, s shape.Shape) []int {
 
 // join describes the product of two operands. Its fields partition their labels.
 type join struct {
-	batch, inner, left, right []int // batch: of both, used later; inner: of both, not used later; left, right: of one, used later
+	batch, inner, left, right []int // batch: labels of both, used later; inner: of both, not used later; left, right: of one only, used later
 }
 
 func joinOf(a, b []int, need func(l int) bool) join {

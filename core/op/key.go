@@ -6,7 +6,7 @@ import (
 )
 
 // AppendKey appends the structure of a node with inputs in to b: op, version, attributes, and the types and shapes of operands and results.
-// Keys are equal if and only if nodes differ at most in ids and Drop. Keys are only valid in one process, because codes are.
+// Keys are equal if and only if nodes differ at most in ids and Drop. Keys, like op codes, are only valid within one process.
 func AppendKey(b []byte, n *Node, in []Desc) []byte {
 	b = encoding.AppendUvarint(b, uint64(n.Op))
 	b = encoding.AppendUvarint(b, uint64(n.Version))

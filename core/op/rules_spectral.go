@@ -35,7 +35,7 @@ var spectralRules = map[Code]Decomposition{
 	IRFFT: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		axis, n := a.Int("axis"), a.Int("n")
 		re, im := parts(b, resized(b, x[0], axis, n/2+1))
-		mirrored := func(v Desc) (Desc, Desc) { // elements 0 to n/2, and those from n/2+1 on
+		mirrored := func(v Desc) (Desc, Desc) { // elements 0 to n/2, and the elements from n/2+1 on
 			v = linesOf(b, v, axis)
 			return v, b.Un(Flip, b.Narrow(v, 1, 1, (n-1)/2), Ints("axes", 1))
 		}

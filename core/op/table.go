@@ -89,9 +89,9 @@ func ByName(name string) (Code, bool) {
 // String returns the op's name.
 func (c Code) String() string { return Lookup(c).Name }
 
-// Register adds a custom op, named "vendor.op", with an inference function and an optional decomposition, which may be nil. Without one, a
-// backend that does not claim the op refuses it. Register panics if the row is incomplete or the name is taken, because it is meant for
-// init functions. It is safe for concurrent use.
+// Register adds a custom op, named "vendor.op", with an inference function and an optional decomposition, which may be nil. Without a
+// decomposition, a backend that does not claim the op refuses it. Register panics if the row is incomplete or the name is taken, because it
+// is meant for init functions. It is safe for concurrent use.
 func Register(r Row, decompose Decomposition) Code {
 	switch {
 	case strings.Count(r.Name, ".") < 1 || strings.HasPrefix(r.Name, ".") || strings.HasSuffix(r.Name, "."):

@@ -54,7 +54,7 @@ var arithmeticRules = map[Code]Decomposition{
 		return b.Do(Where, b.Do(Less, x[0], zero), b.Like(x[0], -1), y)
 	}),
 	Trunc: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc {
-		// Without a comparison of x with 0: hardware may compare subnormal numbers as 0 and still take their floor as -1.
+		// x is not compared with 0, because hardware may compare subnormal numbers as 0 and still compute -1 as their floor.
 		return b.Do(Mul, b.Do(Sign, x[0]), b.Do(Floor, b.Do(Abs, x[0])))
 	}),
 	Asinh: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc {

@@ -44,7 +44,7 @@ func codes(list ...op.Code) map[op.Code]bool {
 }
 
 // Autocast returns p in mixed precision. The operands and results of f32 products become narrow, dtype.BF16 or dtype.F16. Ops that
-// PrecisionOf calls wide compute in f32, and all others in the type of their operands. In elementwise and exact ops, constants take
+// PrecisionOf calls wide compute in f32, and all others in the type of their operands. In elementwise and exact ops, constants are cast to
 // the type of the other operands. Operands of other types, inputs and outputs keep their types. p is not changed.
 //
 // Constant i of the result is constant from[i] of p, cast to the type that the result declares. supports reports which nodes the backend

@@ -10,8 +10,8 @@ import (
 
 // Expansions caches, for each node that was expanded, the nodes that replace it. The key is everything that an expansion depends on: the
 // structure of the node, which operands are the same tensor, and which of them are dropped. The seed and counter of a random draw, which
-// change each time, are not part of the key. When a cached expansion is used, its seeds and counters are changed by as much as those of the
-// node differ from those of the cached node. The cache is bounded, and safe for concurrent use.
+// change each time, are not part of the key. When a cached expansion is used, its seeds and counters are changed by the difference between
+// the seed and counter of the node and those of the cached node. The cache is bounded, and safe for concurrent use.
 type Expansions struct {
 	memo  Memo[*expanded]
 	known [1024]atomic.Bool // by op code: whether an expansion of the op was ever added
@@ -96,7 +96,8 @@ func (x *expanded) append(to []op.Node, n *op.Node, next func() op.TensorID) (no
 	return nodes, free
 }
 
-// move changes the seed and counter of draw m, a node of the expansion, by as much as those of n differ from those of the original node.
+// move changes the seed and counter of draw m, a node of the expansion, by the difference between the seed and counter of n and those of
+// the original node.
 func (x *expanded) move(m, n *op.Node) {
 	if !op.Draws(m.Op) {
 		return

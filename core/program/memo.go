@@ -115,7 +115,7 @@ func (s *Sequence) Results() []int32 { return s.results }
 func (s *Sequence) Bytes() int { return 256 + 256*len(s.nodes) + 8*(len(s.in)+2*len(s.out)) }
 
 // Append appends the nodes to a list. given are the tensors that exist; next returns ids for the others. ids contains all tensors by
-// number, and free those that no Drop bit of the nodes releases.
+// number, and free the tensors that no Drop bit of the nodes releases.
 func (s *Sequence) Append(to []op.Node, given []op.TensorID, next func() op.TensorID) (nodes []op.Node, ids, free []op.TensorID) {
 	memory := make([]op.TensorID, s.made+len(s.in)+len(s.free))
 	ids, in := memory[:s.made:s.made], memory[s.made:]

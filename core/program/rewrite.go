@@ -47,7 +47,7 @@ func (p *Program) RewriteBy(some []Pattern, known func(i int) []byte, supports f
 	return q.Live()
 }
 
-// rewriter is a program being rewritten. Comments call entry i of nodes place i. It contains node i of the program, or the nodes that
+// rewriter is a program being rewritten. Comments call entry i of nodes place i. A place contains node i of the program, or the nodes that
 // replace it. The last node of a place has the outputs of the original node.
 type rewriter struct {
 	nodes    [][]op.Node

@@ -36,7 +36,8 @@ func (r *rewriter) centredBytes(id op.TensorID) (centred, bool) {
 	return centred{x, zero}, true
 }
 
-// zeros returns the zero points of two operands. If only one has a zero point, that of the other is 0. It returns false if neither has one.
+// zeros returns the zero points of two operands. If only one operand has a zero point, the other zero point is 0. It returns false if
+// neither has a zero point.
 func zeros(b *op.Builder, x, w centred) (op.Desc, op.Desc, bool) {
 	if x.zero.ID == 0 && w.zero.ID == 0 {
 		return x.zero, w.zero, false

@@ -37,8 +37,8 @@ func (r *rewriter) readAs(id, x, t op.TensorID) (polynomial, []int) {
 	return p, l.inner
 }
 
-// read returns id as a polynomial. It returns nil if id is none, or if a coefficient becomes zero: terms with infinite values do not
-// cancel.
+// read returns id as a polynomial. It returns nil if id is not a polynomial, or if a coefficient becomes zero: terms with infinite values
+// do not cancel.
 func (l *reading) read(id op.TensorID) polynomial {
 	switch id {
 	case l.x:

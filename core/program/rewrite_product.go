@@ -167,7 +167,7 @@ func (r *rewriter) masks(id op.TensorID, scores op.Desc) bool {
 }
 
 // shows reports whether a constant mask that broadcasts to the scores is known and has, for every query, a number that is at least low or,
-// for bools, one that is true.
+// for bools, a true element.
 func (r *rewriter) shows(id op.TensorID, scores op.Desc, low float64) bool {
 	d, v := r.descs[id], r.content(id)
 	if len(v) == 0 || len(d.Shape) == 0 || shape.CanExpand(d.Shape, scores.Shape) != nil {

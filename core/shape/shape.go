@@ -133,7 +133,7 @@ func join(shapes []Shape) string {
 	return strings.Join(parts, " with ")
 }
 
-// CanExpand returns an error unless s broadcasts exactly to to.
+// CanExpand returns an error unless s broadcasts exactly to the shape to.
 func CanExpand(s, to Shape) error {
 	b, err := Broadcast(s, to)
 	if err != nil || !b.Equal(to) {

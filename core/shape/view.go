@@ -38,7 +38,7 @@ func (v View) Permute(axes []int) View {
 	return r
 }
 
-// Expand broadcasts v to shape to, which CanExpand accepts.
+// Expand broadcasts v to the shape to, which CanExpand must accept.
 func (v View) Expand(to Shape) View {
 	r := View{Shape: to, Strides: make([]int, len(to)), Offset: v.Offset}
 	off := len(to) - len(v.Shape)

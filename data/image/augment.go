@@ -44,9 +44,9 @@ func RandomCrop(height, width, pad int) Augmentation {
 	}
 }
 
-// RandomResizedCrop crops a part with a random share of the area between least and most and an aspect ratio between 3/4 and 4/3,
-// and scales it to height by width, as in the training of Inception (Szegedy and others 2015). If ten draws do not fit, the whole
-// image is scaled.
+// RandomResizedCrop crops a random part of the image and scales it to height by width, as in the training of Inception (Szegedy and others
+// 2015). The part has a share of the area between least and most, and an aspect ratio between 3/4 and 4/3. If none of ten random parts fits
+// into the image, the whole image is scaled.
 func RandomResizedCrop(height, width int, least, most float64) Augmentation {
 	return func(r *rand.Rand, m *Image) (*Image, error) {
 		if !(0 < least && least <= most && most <= 1) {

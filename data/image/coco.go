@@ -16,7 +16,7 @@ type Box struct {
 	X, Y, Width, Height float32
 	Label               int         // index into COCO.Classes
 	Crowd               bool        // a group of objects, iscrowd in the file
-	Polygons            [][]float32 // outlines x0, y0, x1, y1, ...; nil if the file has none or a run-length mask
+	Polygons            [][]float32 // outlines x0, y0, x1, y1, ...; nil if the file has no outlines, or a run-length mask instead
 }
 
 // Detected is an image with the objects in it.

@@ -40,7 +40,7 @@ func sized(what string, height, width int) error {
 	return nil
 }
 
-// Resize scales to height by width; it does not keep the aspect ratio. It returns m itself if that is its size.
+// Resize scales to height by width; it does not keep the aspect ratio. If m already has this size, Resize returns m itself.
 func (m *Image) Resize(height, width int, f Filter) (*Image, error) {
 	if err := sized("resize", height, width); err != nil {
 		return nil, err

@@ -26,8 +26,8 @@ type Masks struct {
 var _ data.Dataset[Segmented] = (*Masks)(nil)
 
 // OpenMasks pairs the images of one folder with the masks of another by their names without extension. A mask is a paletted
-// image, whose indices are the classes, or a grey one, whose values are. channels is 1 or 3, for the images. An image without a
-// mask is an error, a mask without an image is skipped.
+// image, whose indices are the classes, or a grey image, whose pixel values are the classes. channels is 1 or 3, for the images. An image
+// without a mask is an error, a mask without an image is skipped.
 func OpenMasks(images, masks string, channels int) (*Masks, error) {
 	if err := checkChannels(channels); err != nil {
 		return nil, err

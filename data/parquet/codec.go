@@ -17,8 +17,8 @@ import (
 type sizer struct {
 	// ratio is the greatest number of output bytes per input byte; 0 if there is no useful bound.
 	ratio int64
-	// decoded returns the size of the decompressed data, or a number above limit if it is larger. If an upper bound of the size is at
-	// most maxPage, any number up to limit may be returned.
+	// decoded returns the size of the decompressed data, or a number above limit if it is larger. If an upper bound of the size is at most
+	// maxPage, decoded need not decompress: it may return any number up to limit.
 	decoded func(data []byte, limit int64) (int64, error)
 }
 
@@ -63,7 +63,7 @@ func snappySize(b []byte, _ int64) (int64, error) {
 // library treats every error of its decoder as a buffer that is too short.
 func lz4Size(b []byte, _ int64) (int64, error) {
 	var n int64
-	length := func(code byte) (int64, bool) { // 15 is continued in bytes of 255 and a last one
+	length := func(code byte) (int64, bool) { // code 15 is followed by bytes of 255 and one smaller byte, which are added
 		l := int64(code)
 		for more := code == 15; more; {
 			if len(b) == 0 {

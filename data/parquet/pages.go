@@ -15,9 +15,8 @@ import (
 // maxPage limits the decoded size of a page in bytes. Writers create pages of about a mebibyte; the format allows two gibibytes.
 const maxPage = 1 << 30
 
-// checkPages checks the pages of the wanted columns of a row group, and returns an error for pages that the library could not
-// decode in bounded memory: it trusts the sizes in page headers, and with some codecs grows its buffer until the data can be
-// decoded.
+// checkPages checks the pages of the wanted columns of a row group, and returns an error for pages that the library could not decode in
+// bounded memory. The library trusts the sizes in page headers, and with some codecs it grows its buffer until the data can be decoded.
 func checkPages(r *os.File, g *format.RowGroup, want *parquet.Schema) error {
 	for i := range g.Columns {
 		c := &g.Columns[i].MetaData

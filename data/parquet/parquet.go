@@ -115,8 +115,8 @@ func (f *File[T]) index() error {
 	})
 }
 
-// checkFooter returns an error if the end of a file of size bytes declares a footer that does not fit into the file. The library would allocate
-// what is declared.
+// checkFooter returns an error if the end of a file of size bytes declares a footer that does not fit into the file. Without this check the
+// library would allocate the declared size.
 func checkFooter(r io.ReaderAt, size int64) error {
 	const around = 12 // bytes of both marks and of the length
 	var end [8]byte
@@ -132,7 +132,7 @@ func checkFooter(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// columns returns an error if the file lacks a column that T wants, which would silently be zero.
+// columns returns an error if the file lacks a column of T, because the library would silently leave the field zero.
 func columns(want, have *parquet.Schema) error {
 	for _, path := range want.Columns() {
 		if _, ok := have.Lookup(path...); !ok {
@@ -216,8 +216,7 @@ func (f *File[T]) read(g int) (rows []T, err error) {
 	return rows, nil
 }
 
-// maxRows is the greatest number of rows of a file, and chunk the number of rows that are read first, before it is known that
-// there are more.
+// maxRows is the greatest number of rows of a file, and chunk the number of rows by which the buffer grows at first.
 const (
 	maxRows = 1 << 40
 	chunk   = 1 << 12

@@ -15,7 +15,7 @@ import (
 // cifar is a set of the CIFAR family: one archive, or its unpacked files.
 type cifar struct {
 	set
-	labels      int // number of bytes before the pixels of a record; the last one is the class
+	labels      int // number of bytes before the pixels of a record; the last of these bytes is the class
 	train, test []file
 	classes     []string
 }
@@ -59,7 +59,7 @@ func CIFAR10(ctx context.Context, o Options) (train, test *Images, err error) {
 	return cifar10.read(ctx, o)
 }
 
-// CIFAR100 returns the same kind of images as CIFAR10 with 100 classes, the fine ones.
+// CIFAR100 is like CIFAR10, but its images have 100 classes (the fine labels).
 func CIFAR100(ctx context.Context, o Options) (train, test *Images, err error) {
 	return cifar100.read(ctx, o)
 }
@@ -85,7 +85,7 @@ func (c *cifar) read(ctx context.Context, o Options) (train, test *Images, err e
 	return parts[0], parts[1], nil
 }
 
-// contents returns the files by name: unpacked ones if all exist, else those in the archive.
+// contents returns the files by name: the unpacked files if all exist, else the files in the archive.
 func (c *cifar) contents(ctx context.Context, o Options) (map[string][]byte, error) {
 	all := slices.Concat(c.train, c.test)
 	files := map[string][]byte{}

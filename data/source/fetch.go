@@ -25,8 +25,8 @@ type sink interface {
 // loaders of a set download it once.
 var downloading = make(chan struct{}, 1)
 
-// fetch downloads f into dir, checks it, and returns its path. An interrupted download leaves NAME.part, which the next one
-// continues; the file gets its name only when it is complete.
+// fetch downloads f into dir, checks it, and returns its path. An interrupted download leaves NAME.part, which the next download continues;
+// the file is renamed to its final name only when it is complete.
 func (s *set) fetch(ctx context.Context, o Options, f file, dir string) (string, error) {
 	select {
 	case downloading <- struct{}{}:
@@ -135,7 +135,7 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// get requests the bytes after the first have. whole tells that the server sends everything from the start.
+// get requests the rest of the file, from offset have on. whole reports whether the server sends the file from its start instead.
 func (t *transfer) get(ctx context.Context, have int64) (body io.ReadCloser, whole bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.d.URL, nil)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/program/gradient"
 )
 
-// apply runs the gradient rule of e. The caller gets one hold on each result, except on tensors that the pass does not own.
+// apply runs the gradient rule of e. The caller receives one hold on each result, except on tensors that the pass does not own.
 func (p *pass) apply(e *entry, need []bool, dy []op.Desc) ([]op.Desc, error) {
 	if e.custom != nil {
 		return p.custom(e, dy)

@@ -8,7 +8,7 @@
 // from results to operands, and an entry is released as soon as neither the host nor a later entry holds one of its results. A forward pass
 // without a backward pass leaves nothing behind.
 //
-// A device has one tape, which all of its streams record on. Streams may be used concurrently, as those of any device: commands are
+// A device has one tape, which all of its streams record on. Like the streams of any device, they may be used concurrently: commands are
 // recorded one at a time, and the tape frees a tensor only after the commands of other streams that read it.
 package autodiff
 
@@ -30,10 +30,11 @@ func WithCheckpointing(c Checkpointing) Option { return func(o *config) { o.chec
 
 // Wrap returns b with the extension core.Gradients on its devices. Closing the result closes b.
 //
-// Of the other extensions, a wrapped device has only the ones listed here, if the device below has them. Programs run unchanged if no input
-// is tracked, and node by node if one is. Donations that the tape needs are kept. HostMemory and PeerCopy make constants, and so do
-// Collectives, which refuse tracked operands outside Untracked. MemoryStats, Pinning and Profiling are passed through to the device below.
-// Selective exists if the device below is selective, or does not claim all composite ops that have a gradient rule.
+// Of the other extensions, a wrapped device has only the ones listed here, if the device below has them. A program runs unchanged if none
+// of its inputs is tracked, otherwise node by node. A donated tensor that the tape needs is kept. HostMemory, PeerCopy and Collectives
+// create constants; on a stream that is not from Untracked, Collectives refuse tracked operands. MemoryStats, Pinning and Profiling are
+// passed through to the device below. Selective exists if the device below is selective, or does not claim all composite ops that have a
+// gradient rule.
 func Wrap(b core.Backend, options ...Option) core.Backend {
 	w := &backend{inner: b}
 	for _, o := range options {

@@ -16,7 +16,7 @@ type pass struct {
 	again   map[*value]op.Desc  // recomputed values
 	wanted  map[*value]bool     // values whose gradients were requested
 	useful  map[*entry]bool     // entries between the roots and a wanted value; nil: all
-	pieces  map[*value][]piece  // gradients of parts of values, not yet added to those of the whole
+	pieces  map[*value][]piece  // gradients of parts of values, not yet added to the gradients of the whole values
 
 	// Memory for the entry that is visited.
 	use      use

@@ -130,7 +130,7 @@ func priceOf(p *value, step int) (bytes int64, ok bool) {
 	return whole, true
 }
 
-// again reports whether p may be recomputed rather than kept. A value that an entry saves may not.
+// again reports whether p may be recomputed rather than kept. A value that an entry saves may not be recomputed.
 func again(p *value, step int) bool {
 	return step < maxRecomputeSteps && p.linked && p.saves == 0 && p.entry.custom == nil && p.entry.replay == nil
 }

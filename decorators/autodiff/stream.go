@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// stream is a view of a stream of the device: the one that records or, with mute set, the one that Untracked returns.
+// stream is a view of a stream of the device: the recording view or, with mute set, the view that Untracked returns.
 type stream struct {
 	*tape
 	queue *queue
@@ -20,7 +20,7 @@ type stream struct {
 
 var _ core.Stream = (*stream)(nil)
 
-// queue is a stream below. Its owner calls it, and so do other streams of the device that free tensors which it used.
+// queue is a stream below. Its owner calls it; other streams of the device call it before they free tensors that it used.
 type queue struct {
 	mu    sync.Mutex // held while a method of the stream below runs; taken after tape.mu, never before
 	inner core.Stream
@@ -58,7 +58,7 @@ func (t *tape) leave(q *queue) {
 	}
 }
 
-// used records that the tape read v on s, or that the host released v there while the tape still needs it.
+// used records that the tape read v on s, or that the host released v on s while the tape still needs it.
 func (s *stream) used(v *value) { v.users |= 1 << s.queue.slot }
 
 // order makes s wait for the other streams that used the tensors which it frees next.
@@ -171,7 +171,7 @@ func (s *stream) settled(err error) error {
 	return err
 }
 
-// Write makes a constant.
+// Write creates a constant.
 func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	return s.constant("write", s, d, func(inner core.Stream) error { return inner.Write(ctx, d, data) })
 }

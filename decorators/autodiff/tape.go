@@ -16,7 +16,7 @@ import (
 type tape struct {
 	below      core.Device
 	target     program.Target // the device below
-	gradients  core.Gradients // extension of the device below, if it has it
+	gradients  core.Gradients // extension of the device below; nil if it lacks it
 	checkpoint Checkpointing
 	recipes    program.Memo[*recipe]
 
@@ -56,8 +56,8 @@ type value struct {
 	tracked bool
 	entry   *entry // entry that computed it; nil for leaves and constants
 	linked  bool   // it is counted in entry.alive
-	// host: the host has not freed it. saves: number of holds on its elements; own: those by entry itself. children: number of
-	// entries that pass it a gradient. parting: the current command releases it.
+	// host: the host has not freed it. saves: number of holds on its elements; own: number of these holds by entry itself. children: number
+	// of entries that pass it a gradient. parting: the current command releases it.
 	host, parting        bool
 	saves, own, children int
 	pinned               int    // number of backward passes that are reading it; if any, it is not evicted
@@ -91,14 +91,14 @@ func (t *tape) note(d op.Desc) *value {
 	return v
 }
 
-// define notes a tensor that the command makes.
+// define notes a tensor that the command creates.
 func (t *tape) define(d op.Desc) *value {
 	v := t.note(d)
 	t.made = append(t.made, v)
 	return v
 }
 
-// find returns the value of a tensor: nil for an unknown one, and an error for one that the host has freed.
+// find returns the value of a tensor: nil for an unknown tensor, and an error for a tensor that the host has freed.
 func (t *tape) find(id op.TensorID) (*value, error) {
 	v := t.values[id]
 	if v != nil && (!v.host || v.parting) {

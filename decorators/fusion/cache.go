@@ -103,7 +103,7 @@ func (c *cache) named(name string) *plan {
 	return c.names[name]
 }
 
-// match returns the plan of a window from the list like, by hash and by complete comparison, or nil.
+// match searches the list like for the plan of a window, by hash and by complete comparison, and returns the plan or nil.
 func (c *cache) match(w *window.Window, like []*plan) *plan {
 	key := w.Key()
 	c.mu.Lock()

@@ -15,7 +15,7 @@ type device struct {
 	*backend
 	inner    core.Device
 	target   program.Target
-	programs core.Programs // nil: the device below has none, and nodes are passed on
+	programs core.Programs // nil if the device below lacks this extension; nodes are then passed on
 	cache    *cache
 	most     int64 // greatest number of bytes of live results in a window
 

@@ -26,8 +26,8 @@
 // Windows that differ in other attributes become at most eight programs; further ones are submitted unchanged.
 //
 // Random numbers depend on a seed and a counter that increases with each draw. A window stores the counter of each draw relative to the
-// first one, whose seed and counter are an operand of the program. So a step with dropout is one program, and draws the same numbers as its
-// nodes.
+// first draw, whose seed and counter are an operand of the program. So a step with dropout is one program, and draws the same numbers as
+// its nodes.
 //
 // In a loop without waits, only limits end windows, at positions that would move from iteration to iteration. So a limit stores a mark, a
 // hash of the last nodes, and a window also ends wherever a mark occurs again: after one or two iterations, all iterations are divided

@@ -57,9 +57,9 @@ func With(r *Report) Option { return func(c *config) { c.report = r } }
 // Wrap returns b with a decorator that turns repeated windows of its streams into programs; see the comment of the package.
 // Closing the result closes b.
 //
-// Of the extensions Programs, MemoryStats, HostMemory, PeerCopy, Pinning, Collectives, Selective and Profiling, a wrapped device
-// has those that the device below has. It has no other extension. Gradients is not among them: wrap with fusion first, then with
-// autodiff. Streams, devices and events that are passed to its methods must come from the same call of Wrap.
+// A wrapped device has each of the extensions Programs, MemoryStats, HostMemory, PeerCopy, Pinning, Collectives, Selective and Profiling if
+// the device below has it. It has no other extension, in particular not Gradients: wrap with fusion first, then with autodiff. Streams,
+// devices and events that are passed to its methods must come from the same call of Wrap.
 func Wrap(b core.Backend, options ...Option) core.Backend {
 	w := &backend{inner: b, devices: map[*device]struct{}{}}
 	w.config = config{programs: DefaultPrograms, bytes: DefaultBytes, idle: DefaultIdle}

@@ -83,7 +83,7 @@ func (r *Report) leave(d *device) {
 	}
 }
 
-// Stats returns the statistics of every device: first of those that are closed, then of those that are open.
+// Stats returns the statistics of every device: first of the closed devices, then of the open ones.
 func (r *Report) Stats() []Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()

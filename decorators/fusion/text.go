@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/core/program/window"
 )
 
-// The text of programs is JSON: a head, then one object for each program. It has the original nodes, nothing compiled, and
-// nothing specific to a device.
+// The text of programs is JSON: a head, then one object for each program. It contains the original nodes, but nothing compiled and nothing
+// specific to a device.
 
 type head struct {
 	Format  string `json:"format"`

@@ -52,7 +52,7 @@ func (d *device) heaviest(ts []*tensor, has func(t *tensor, m *member) bool, may
 	return best
 }
 
-// live returns the member with that index, or, if that is lost, the first one that is not.
+// live returns the member with that index or, if that member is lost, the first member that is not lost.
 func (d *device) live(index int) *member {
 	if d.members[index].Gone() == nil {
 		return d.members[index]

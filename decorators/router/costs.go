@@ -14,7 +14,7 @@ type Costs interface {
 	Link(from, to int, bytes int64) time.Duration
 }
 
-// Split places each unit of a program on the member that makes the whole program fastest, by given costs. Costs are queried at each Define,
+// Split places the units of a program on members so that the whole program is fastest, by given costs. Costs are queried at each Define,
 // and averaged over all answers for equal units. The plan for an equal program is kept until another one is much better.
 func Split(c Costs) Option { return func(o *config) { o.split, o.planted = true, c } }
 
@@ -25,8 +25,8 @@ func Split(c Costs) Option { return func(o *config) { o.split, o.planted = true,
 // and measured again.
 func SplitMeasured(file string) Option { return func(o *config) { o.split, o.file = true, file } }
 
-// OnError calls f with errors that do not affect results: those of the file of costs, and of measurements. f must be safe for concurrent
-// use.
+// OnError calls f with errors that do not affect results: errors of the file of costs, and errors of measurements. f must be safe for
+// concurrent use.
 func OnError(f func(error)) Option { return func(o *config) { o.onError = f } }
 
 // MemoryLimits bounds, member by member, the bytes that programs may need there: the constants of their units and the operands and results
@@ -34,7 +34,7 @@ func OnError(f func(error)) Option { return func(o *config) { o.onError = f } }
 func MemoryLimits(bytes ...int64) Option { return func(o *config) { o.limits = bytes } }
 
 const (
-	worthIt     = 0.85                   // another plan is chosen if its time is less than this fraction of the old one's
-	misjudged   = 1.5                    // a program is placed again where times have changed by this factor
+	worthIt     = 0.85                   // another plan is chosen if its time is less than this fraction of the old plan's time
+	misjudged   = 1.5                    // a program is placed again if times have changed by this factor
 	maxMeasured = 300 * time.Millisecond // greatest duration of the measurements of one program on a member
 )

@@ -4,9 +4,9 @@
 //
 // # Where things run
 //
-// The first place that New is given is the main member, the others are helpers. Every tensor has a place: the member that the host wrote it
-// to, which is the main one or the one that On names. A node prefers the member that is the place of most bytes of its operands (if there
-// are several, the first one); a node without operands prefers the main member. The preferred member is the place of its results.
+// The first place passed to New is the main member, the other places are helpers. Every tensor has a place: the member that the host wrote
+// it to, which is the main one or the one that On names. A node prefers the member that is the place of most bytes of its operands (if
+// there are several, the first one); a node without operands prefers the main member. The preferred member is the place of its results.
 //
 // A node runs on the preferred member if that member claims it: in its capability document and, if the device is core.Selective, in its
 // answer for this node. Otherwise it runs on the helper that claims it and has most bytes of the operands. So a chain of nodes that the
@@ -22,14 +22,14 @@
 // neither: commands that need an operand in transfer are queued on the host, in order, and passed to the member once the operand has
 // arrived (decorators/internal/lane). Other members continue meanwhile. Commands that wait for no operand are passed to the member at once.
 //
-// Each stream of the router is one stream on every member. An event of it is an event on each, so Signal and Wait order commands on all
-// members. If one stream causes a copy and another uses it, the router orders the two.
+// Each stream of the router is one stream on every member. An event of such a stream comprises an event on every member, so Signal and Wait
+// order commands on all members. If one stream causes a copy and another uses it, the router orders the two.
 //
 // # What fails
 //
-// A failed node poisons its results on all members. When a member is lost, tensors that have a copy on another one survive, and uses of the
-// others return core.ErrBackendLost; each stream reports the loss once, at its next event, and new work goes to the remaining members. If
-// all members are lost, the device returns core.ErrBackendLost.
+// A failed node poisons its results on all members. When a member is lost, tensors with a copy on another member survive, and uses of all
+// other tensors return core.ErrBackendLost; each stream reports the loss once, at its next event, and new work goes to the remaining
+// members. If all members are lost, the device returns core.ErrBackendLost.
 //
 // # Programs
 //
@@ -47,8 +47,8 @@
 // slower than a single member is abandoned, and a good split that was not predicted is found. From then on the plan stays, unless the times
 // of its parts change by half. A Plan lists the placements that were tried and their times.
 //
-// Nothing in this package may wait for a device within Submit, Run or Free, except for room on the host (HeldBytes), or while it
-// holds a lock that these take.
+// Nothing in this package may wait for a device within Submit, Run or Free, except for room on the host (HeldBytes), or while it holds a
+// lock that these calls acquire.
 //
 // # Files, in the order of the data
 //

@@ -20,7 +20,7 @@ type member struct {
 	target    program.Target
 	selective bool
 	identity  string        // identifies what its times depend on: the device, the driver and the version of the plugin
-	programs  core.Programs // nil if the device does not have it
+	programs  core.Programs // nil if the device lacks this extension
 
 	nodes, runs, fallbacks atomic.Int64
 	busy                   atomic.Int64 // in nanoseconds, in profiles

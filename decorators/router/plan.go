@@ -47,7 +47,7 @@ type placing struct {
 	*decision
 
 	// With costs, else nil.
-	key   string      // of programs that are placed alike
+	key   string      // shared by programs that are placed alike
 	keys  []string    // of the units
 	times [][]float64 // of the units on the members
 	back  []float64   // by placement: the time in which outputs return to the main member

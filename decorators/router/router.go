@@ -38,11 +38,11 @@ func Strict() Option { return func(c *config) { c.strict = true } }
 // that would keep more waits for earlier transfers; a single tensor may be larger.
 func HeldBytes(n int64) Option { return func(c *config) { c.held = n } }
 
-// OnFallback calls f for the first node of each op and class of shapes that does not run on the member that it prefers. f
-// is called from the goroutine that submits, and must be safe for concurrent use and quick.
+// For each op and class of shapes, OnFallback calls f for the first node that does not run on its preferred member. f is called from the
+// goroutine that submits the node, and must be safe for concurrent use and quick.
 func OnFallback(f func(Fallback)) Option { return func(c *config) { c.onFallback = f } }
 
-// Fallback says which nodes run on another member than the one that they prefer.
+// Fallback says which nodes run on another member than their preferred one.
 type Fallback struct {
 	Op       string
 	Class    string // types of the operands, with sizes rounded up to powers of two: "f32 2^10, i64 2^0"
@@ -151,8 +151,9 @@ func same(a, b core.Backend) bool {
 }
 
 // On returns a view of stream s of a router with the given preferred member, an index: tensors that are written and nodes that are
-// submitted through the view prefer that member, so that op.Copy moves a tensor there. Both are the same queue, and the concurrency rule of
-// core.Stream holds for both together. If s is not a stream of a router, or the member does not exist, On returns core.ErrAttr.
+// submitted through the view prefer that member, so that op.Copy copies a tensor to that member. The view and s are the same queue, and the
+// concurrency rule of core.Stream holds for both together. If s is not a stream of a router, or the member does not exist, On returns
+// core.ErrAttr.
 func On(s core.Stream, member int) (core.Stream, error) {
 	own, ok := s.(*stream)
 	if !ok || member < 0 || member >= len(own.dev.members) {

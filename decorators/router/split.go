@@ -166,7 +166,7 @@ func (d *device) linkTime(ctx context.Context, s *stream, from, to int, bytes in
 	return l.Time(bytes)
 }
 
-// transfer copies a new tensor from one member to another and returns the time that took.
+// transfer copies a new tensor from one member to another and returns the duration of the copy.
 func (s *stream) transfer(ctx context.Context, from, to *member, d op.Desc) (seconds float64, err error) {
 	d.ID = s.dev.NewIDs(1)
 	on := &stream{s.queue, from.index}

@@ -63,7 +63,7 @@ func (q *queue) free(t *tensor, but *copied) {
 	}
 }
 
-// order makes later commands of a lane wait for the transfers that write copy c, and for those that read it.
+// order makes later commands of a lane wait for the transfers that write or read copy c.
 func (q *queue) order(l *lane.Lane, c *copied) {
 	q.behind(l, c)
 	for _, g := range c.readers {

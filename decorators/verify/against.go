@@ -20,8 +20,8 @@ import (
 // holds, and compares the results. A result outside the tolerance of the op's row is a fault of kind Difference. The absolute tolerance is
 // multiplied by the greatest magnitude of each operand if that is above 1, because sums of large terms cancel.
 //
-// Programs run node by node, and every command waits, as with NotFinite. Not compared are nodes with an operand or result
-// of more than a gibibyte, nodes that d cannot compute, and programs where the checked device lacks the op copy.
+// Programs run node by node, and every command waits, as with NotFinite. Nodes with an operand or result of more than a gibibyte and nodes
+// that d cannot compute are not compared, nor are programs if the checked device lacks the op copy.
 //
 // compared, unless it is nil, is called with the op of each node. skipped is nil if its results were compared, and the reason otherwise. A
 // program that does not run node by node is reported by its name. compared must be safe for concurrent use.

@@ -18,8 +18,8 @@ import (
 // far off is a fault of kind Difference.
 //
 // Nodes are compared within the tolerance of their rows, as with Against. The outputs of a program have no such tolerance: they are
-// compared with d's results for the same inputs and constants, within a multiple of the difference that a rounding error in these makes.
-// Elements that such an error changes completely, such as the index of a maximum, are not compared.
+// compared with d's results for the same inputs and constants, within a multiple of the difference that a rounding error in these inputs
+// and constants causes. Elements that such an error changes completely, such as the index of a maximum, are not compared.
 //
 // Constants of programs are read once, when they are defined, and kept in the memory of this process. Work that Against does not compare is
 // not compared either. audited is called like compared of Against. The caller still owns d, and closes it after the checked device. Audit

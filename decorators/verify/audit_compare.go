@@ -55,7 +55,7 @@ func (a *audit) compareRun(p *defined, inputs, got [][]byte) (differences []erro
 	return differences, nil
 }
 
-// unitOf returns the machine epsilon of the coarsest float type of a program, at least that of f32.
+// unitOf returns the machine epsilon of the coarsest float type of a program, at least the epsilon of f32.
 func unitOf(p *program.Program) float64 {
 	e := 0x1p-23
 	for _, d := range p.Descs() {
@@ -120,7 +120,7 @@ func compareOutput(d op.Desc, e float64, want, got []byte, near [][]byte) error 
 			scale = v
 		}
 	}
-	// The slack in f32 is 1e-5 of the greatest element or, if that is more, 64 times the difference that rounding errors of inputs make.
+	// The slack in f32 is 1e-5 of the greatest element or, if that is more, 64 times the difference that rounding errors of inputs cause.
 	// The factors are smaller for coarser types.
 	least, times, jump := 84*e*scale, 64.0, 1e-2*scale
 	if e > 0x1p-20 {

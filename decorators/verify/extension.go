@@ -167,7 +167,7 @@ type group struct {
 	size  int
 }
 
-// take checks a command that creates out from tensor in. fits makes further checks.
+// take checks a command that creates out from tensor in. fits performs further checks.
 func (g *group) take(what string, cs core.Stream, in op.TensorID, out op.Desc, fits func(x *change, t *tensor), pass func(s core.Stream) error) error {
 	s, err := g.d.own(what, cs)
 	if err != nil {

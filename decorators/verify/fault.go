@@ -15,8 +15,8 @@ type Kind uint8
 
 // The kinds of faults.
 const (
-	// Order: a tensor is used on one stream, and no event orders the use after the command of another stream that creates it; or it is
-	// freed or donated, and no event orders that after a use. It wraps core.ErrProtocol.
+	// Order: a tensor is used on one stream, and no event orders the use after the command of another stream that creates it; or a tensor
+	// is freed or donated, and no event orders the free or the donation after a use. It wraps core.ErrProtocol.
 	Order Kind = iota + 1
 	// Unknown: a command uses, frees or donates a tensor that was never created or is already freed (core.ErrUnknownTensor), or uses a
 	// program that is not defined (core.ErrNotFound).
@@ -26,15 +26,16 @@ const (
 	// Invalid: a node does not pass op.Check or Capabilities.Check; a size, a type or a number of operands is wrong; an id is donated and
 	// listed twice among the inputs. It wraps the error of these checks, core.ErrShape or core.ErrAttr.
 	Invalid
-	// Usage: a stream is called by two goroutines at once, a ticket is waited for twice, or a stream or event is of another
-	// backend. It wraps core.ErrProtocol, core.ErrClosed or core.ErrAttr.
+	// Usage: a stream is called by two goroutines at once, a ticket is waited for twice, or a stream or event belongs to another backend.
+	// It wraps core.ErrProtocol, core.ErrClosed or core.ErrAttr.
 	Usage
 	// Value: a node computes a NaN or an infinity from finite operands. It wraps core.ErrKernel.
 	Value
 	// Answer: the backend breaks the contract. Examples: it returns an error without a sentinel, returns an id twice, does not know a live
 	// tensor, disputes its size, or does not call a release exactly once. It wraps core.ErrKernel, and the backend's error if there is one.
 	Answer
-	// Difference: the results of a node or a program are not those of a second backend: see Against and Audit. It wraps core.ErrKernel.
+	// Difference: the results of a node or a program differ from the results of a second backend: see Against and Audit. It wraps
+	// core.ErrKernel.
 	Difference
 )
 
@@ -57,7 +58,7 @@ type Fault struct {
 	// Command is the command at fault, as "add (command 7 of stream 1)". Streams are numbered from 0 in the order in which
 	// they were opened on the backend, commands from 1.
 	Command string
-	// Other is the command that it conflicts with, empty where there is none: the one that made, used or freed the tensor.
+	// Other is the conflicting command, which created, used or freed the tensor; empty if there is none.
 	Other string
 	// Err says what was found and what was expected, and wraps a sentinel of core.
 	Err error

@@ -14,8 +14,8 @@ import (
 	"github.com/goburn/burn/decorators/internal/order"
 )
 
-// findNonFinite returns the index and the name of the first NaN or infinity among elements of a float type of any width. Without
-// one the index is negative.
+// findNonFinite returns the index and the name of the first NaN or infinity among elements of a float type of any width. If there is none,
+// the index is negative.
 func findNonFinite(d dtype.DType, data []byte) (at int, name string) {
 	if !dtype.AnyFloats.Has(d) {
 		return -1, ""

@@ -31,7 +31,7 @@ type late struct {
 	fault *Fault
 }
 
-// acquire records that a method runs. If another one is running, acquire reports a fault, and release does nothing.
+// acquire records that a method runs. If another method is running, acquire reports a fault, and release does nothing.
 func (s *stream) acquire(what string) (release func(), err error) {
 	if s.busy.CompareAndSwap(false, true) {
 		return func() { s.busy.Store(false) }, nil

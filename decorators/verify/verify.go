@@ -6,13 +6,13 @@
 //
 // A Fault has a Kind, the command at fault and the command that it conflicts with, by name and number, and wraps a sentinel of core:
 //
-//   - uses without order: a tensor that one stream makes and another uses, without an event between them (Order);
-//   - tensors that were freed, given away or never made, and programs that are not defined (Unknown);
-//   - ids that no allocator gave out, or that were used before (Identity);
+//   - uses without order: a tensor that one stream creates and another uses, without an event between them (Order);
+//   - tensors that were freed, donated or never created, and programs that are not defined (Unknown);
+//   - ids that NewIDs did not return, or that were used before (Identity);
 //   - nodes whose outputs differ from the inferred ones, or that the device does not claim; wrong sizes (Invalid);
 //   - a stream that two goroutines call at once, a ticket that is waited for twice (Usage);
-//   - with NotFinite, the first node of a chain that makes a NaN or an infinity of finite operands (Value);
-//   - with Against or Audit, results that are not those of a second backend (Difference);
+//   - with NotFinite, the first node of a chain that computes a NaN or an infinity from finite operands (Value);
+//   - with Against or Audit, results that differ from those of a second backend (Difference);
 //   - answers of the backend that cannot be right (Answer).
 //
 // If tensors or programs are alive when a device is closed, verify calls OnLeak with a Leak. By default, a command with a fault is refused:
@@ -30,7 +30,7 @@
 //
 // NotFinite and Against read the results of each node back, and run programs node by node, so every command waits for the device.
 // Against computes every node on a second device too and compares within the tolerance of the op's row. Audit does so for a share of
-// the work, picked at random, and lets the rest run as it is: that is for production.
+// the work, picked at random, and passes the rest on unchanged, which suits production.
 //
 // Without those three options, verify only costs the checks against the table. Its memory grows with the number of live tensors, and slowly
 // with ids that are never used (decorators/internal/idset).
@@ -39,7 +39,7 @@
 //
 //	verify.go, device.go, extension.go  Wrap, options, and the wrapped device with its extensions
 //	stream.go, programs.go              commands, and what is checked of each
-//	table.go                            tensors, programs, and changes that can be taken back
+//	table.go                            tensors, programs, and changes that can be undone
 //	notfinite.go                        results read back, programs run node by node
 //	against.go                          every node on a second backend
 //	audit.go, audit_compare.go          a share of the work on a second backend
@@ -71,8 +71,8 @@ type config struct {
 // each reports whether nodes are submitted one by one, and their results read.
 func (c *config) each() bool { return c.notFinite || c.second != nil }
 
-// OnFault calls f with every fault, in the order in which they are found. f is called from the goroutine whose command it
-// was, or that waits, and must be safe for concurrent use. It may call the backend. Log.Add is such a function.
+// OnFault calls f with every fault, in the order in which they are found. f is called from the goroutine that issued the command or that
+// waits, and must be safe for concurrent use. It may call the backend. Log.Add is such a function.
 func OnFault(f func(*Fault)) Option { return func(c *config) { c.onFault = f } }
 
 // OnLeak calls f if tensors or programs are alive when a device is closed, by itself or with its backend. That is not a fault: Close frees
@@ -83,9 +83,9 @@ func OnLeak(f func(Leak)) Option { return func(c *config) { c.onLeak = f } }
 // is refused: it returns the *Fault and has no effect.
 func PassOn() Option { return func(c *config) { c.passOn = true } }
 
-// NotFinite reads the results of each node back, and reports nodes that compute a NaN or an infinity from operands and
-// attributes without one. So it reports the first node of a chain. The next event of the stream that the host waits for
-// returns the fault, unless PassOn is set.
+// NotFinite reads the results of each node back, and reports nodes that compute a NaN or an infinity from operands and attributes without
+// such values. So it reports the first node of a chain. The next event of the stream that the host waits for returns the fault, unless
+// PassOn is set.
 //
 // If the device supports the op copy, which constants and outputs need, programs run node by node, so that the fault names
 // the node; errors of nodes then do not name the program. Otherwise programs run as a whole, and the fault names the program.
@@ -96,10 +96,10 @@ func NotFinite() Option { return func(c *config) { c.notFinite = true } }
 
 // Wrap checks the commands of all devices of b. Closing the result closes b.
 //
-// A wrapped device has those of the extensions Programs, MemoryStats, HostMemory, PeerCopy, Pinning, Collectives,
-// Selective and Profiling that the device below has, and no other. Gradients is not among them: wrap with verify first, then with
-// autodiff. Streams, devices and events that its methods are given must be those of the same Wrap; a copy from a device of
-// another one is ErrUnsupported.
+// A wrapped device has each of the extensions Programs, MemoryStats, HostMemory, PeerCopy, Pinning, Collectives, Selective and Profiling if
+// the device below has it. It has no other extension, in particular not Gradients: wrap with verify first, then with autodiff. Streams,
+// devices and events that are passed to its methods must come from the same call of Wrap; a copy from a device of another call returns
+// core.ErrUnsupported.
 //
 // If a stream is closed before the host knows that its commands are done, its tensors may never have been created; uses of them are not
 // reported. Memory grows with the number of live tensors, and slowly with ids that are never used.

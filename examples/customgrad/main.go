@@ -52,7 +52,7 @@ func signs(x *tensor.Tensor) *tensor.Tensor {
 	return x.GreaterEqualScalar(0).Cast(x.DType()).MulScalar(2).SubScalar(1)
 }
 
-// points returns n random points in a square, and 1 for those in a ring around its centre, else 0.
+// points returns n random points in a square, and for each 1 if it is in a ring around the centre, else 0.
 func points(d *tensor.Device, n int) (xy, in *tensor.Tensor) {
 	xy = d.Uniform(dtype.F32, -1, 1, n, 2)
 	r := xy.Square().Sum(1).Sqrt()

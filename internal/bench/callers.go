@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// CallersRow compares goroutines that run one session at the same time with one that runs it alone.
+// CallersRow compares goroutines that run one session at the same time with a single goroutine that runs it alone.
 type CallersRow struct {
 	Callers int `json:"callers"`
 	// Alone and Together are runs per second: of one caller, which uses all threads, and of all callers together.

@@ -62,8 +62,8 @@ func (c Case) Descs() []op.Desc {
 	return ds
 }
 
-// Bytes returns the size of all operands and results: the least number of bytes to read and write. Of the operand
-// of a gather, only as many bytes as the result has count.
+// Bytes returns the size of all operands and results: the least number of bytes to read and write. Of the operand of a gather, it counts
+// only as many bytes as the result has.
 func (c Case) Bytes() (int64, error) {
 	ds := c.Descs()
 	n, err := c.Node(ds)

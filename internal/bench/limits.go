@@ -30,7 +30,7 @@ type CopyLimit struct {
 	GBps  float64 `json:"gbps"`
 }
 
-// CopySizes are the working sets that copying is measured at: within each cache level and beyond. The last is a copy of 64 MiB.
+// CopySizes are the working sets that copying is measured at: within each cache level and beyond. The last working set is a copy of 64 MiB.
 var CopySizes = []int{16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 128 << 20}
 
 // computeTypes are the types whose peak is measured.

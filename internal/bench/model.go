@@ -126,7 +126,7 @@ func ReadInputs(m *onnx.Model, dir string) (map[string]onnxtest.Value, error) {
 var ErrBatch = errors.New("the model fixes its batch")
 
 // MakeInputs generates inputs: numbers in (-1, 1] for f16, f32 and f64, zeros for other types, so that indices are valid. A first dimension
-// that the model leaves open is batch (0 means 1), other open ones are 1.
+// that the model leaves open is batch (0 means 1), other open dimensions are 1.
 func MakeInputs(m *onnx.Model, batch int) (map[string]onnxtest.Value, error) {
 	feed, left := map[string]onnxtest.Value{}, onnx.HostLimit()
 	for k, in := range m.Inputs() {

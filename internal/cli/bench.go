@@ -71,7 +71,8 @@ func (a *app) finishBench(ctx context.Context, r *bench.Report, f benchFlags, er
 // table reports whether a table is printed.
 func (f *benchFlags) table() bool { return f.json != "-" }
 
-// limits measures the limits of the machine, for devices that are a processor of it, and prints them unless f turns the table off.
+// limits measures the limits of this machine, which apply only to devices that are its processors, and prints them unless f turns the table
+// off.
 func (a *app) limits(ctx context.Context, threads int, f benchFlags) (*bench.Limits, error) {
 	l, err := bench.Measure(ctx, threads, min(f.minTime, 50*time.Millisecond))
 	if err != nil {
@@ -102,7 +103,7 @@ func duration(d time.Duration) string {
 	}
 }
 
-// benchThreads returns the number of threads that the configuration means. An invalid number is a usage error.
+// benchThreads returns the number of threads that the configuration requests. An invalid number is a usage error.
 func (a *app) benchThreads() (int, error) {
 	if err := config.CheckThreads(a.config.Threads); err != nil {
 		return 0, usage("--threads: %w", err)

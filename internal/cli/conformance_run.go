@@ -258,7 +258,7 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 	return t, nil
 }
 
-// fileName returns the name of a backend from the name of its file. Options are addressed to it by this name.
+// fileName returns the name of a backend from the name of its file. Options are addressed to the backend by this name.
 func fileName(path string) string {
 	base := filepath.Base(path)
 	for _, ext := range []string{".exe", ".so", ".dylib", ".dll"} {

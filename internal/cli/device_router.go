@@ -26,7 +26,8 @@ func routerMembers(spec string) (members []string, ok bool) {
 	return strings.Split(rest, "+"), true
 }
 
-// openRouter opens all members and combines them to one device. Members of the same backend share it if it has both devices.
+// openRouter opens all members and combines them to one device. Members of the same backend share one opened backend if it has both
+// devices.
 func (a *app) openRouter(ctx context.Context, spec string, members []string, restore bool) (*core.Place, error) {
 	options, err := a.routerOptions()
 	if err != nil {

@@ -39,7 +39,7 @@ type diagnosis struct {
 
 // finding is a problem and its remedy.
 type finding struct {
-	Severity string `json:"severity"` // "error" makes the exit code 1; "note" does not
+	Severity string `json:"severity"` // "error" results in exit code 1; "note" does not
 	What     string `json:"what"`
 	Remedy   string `json:"remedy,omitempty"`
 }

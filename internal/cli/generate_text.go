@@ -89,7 +89,7 @@ func (w *textWriter) next(ctx context.Context, cache *nn.EncoderCache, ids []int
 	return scores, errors.Join(terr, err)
 }
 
-// stopper passes a text on, piece by piece, until one of the stop texts. It holds back text that may be the beginning of a stop text.
+// stopper passes a text on, piece by piece, up to the first stop text. It holds back text that may be the beginning of a stop text.
 type stopper struct {
 	stops []string
 	emit  func(string) error

@@ -67,7 +67,7 @@ func required(inputs []onnx.ValueInfo) []onnx.ValueInfo {
 // input.
 const maxDefaults = 8
 
-// listed returns the inputs to name in a text, and a remark about those left out.
+// listed returns the inputs to name in a text, and a remark about the inputs left out.
 func listed(inputs []onnx.ValueInfo) (shown []onnx.ValueInfo, rest string) {
 	shown = required(inputs)
 	n := len(inputs) - len(shown)

@@ -86,7 +86,7 @@ type manyRun struct {
 	computed time.Duration // time of all runs
 }
 
-// runMany runs the model on many items. Errors of single items are printed at once, and make the command fail in the end.
+// runMany runs the model on many items. Errors of single items are printed at once, and the command then returns an error in the end.
 func (a *app) runMany(ctx context.Context, path string, m *onnx.Model, files *manyFiles, f runFlags, stdin io.Reader) (err error) {
 	if err := f.many.check(f); err != nil {
 		return err

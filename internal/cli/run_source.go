@@ -38,7 +38,7 @@ type manyFiles struct {
 }
 
 // manyOf returns the inputs if the arguments name many files: several for one input, a pattern, or lines. It returns nil if they
-// name one file for each input. always treats one file as many too.
+// name one file for each input. If always is set, one file counts as many too.
 func manyOf(inputs []onnx.ValueInfo, args []string, always bool) (*manyFiles, error) {
 	byName := map[string][]string{}
 	var order []string

@@ -9,9 +9,9 @@ import (
 
 // sampler draws one of several choices by their scores. Only one goroutine may use it.
 type sampler struct {
-	temperature float64 // divides scores; 0 takes the best
-	topK        int     // only this many of the best; 0 for all
-	topP        float64 // only the fewest best choices whose total probability reaches this; 1 for all
+	temperature float64 // divides scores; 0 selects the best
+	topK        int     // number of best choices to draw from; 0 for all
+	topP        float64 // draw from the fewest best choices whose total probability reaches topP; 1 for all
 	random      *rand.Rand
 }
 

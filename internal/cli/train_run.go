@@ -222,8 +222,8 @@ func openParts[M, B any](ctx context.Context, r *trainRun, open func(dev *tensor
 	return p, err
 }
 
-// again returns the command that continues the run, for a shell. Settings of the run are in its folder; those of burn are given by the flags
-// and the file of this command.
+// again returns the command that continues the run, for a shell. The settings of the run are in its folder; the settings of burn follow
+// from the flags and the file of this command.
 func (r *trainRun) again(dir string) string {
 	var parts []string
 	if file := r.app.env("BURN_CONFIG"); file != "" && runtime.GOOS != "windows" { // its shells have no variables for one command

@@ -81,7 +81,7 @@ func quoted(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// readTable reads the columns that are numeric in every row that has them. Rows with gaps are left out.
+// readTable reads the columns that are numeric in every row that has a value there. Rows with gaps are left out.
 func readTable(path, target string) (*dataTable, error) {
 	f, err := os.Open(filepath.Clean(path))
 	if err != nil {

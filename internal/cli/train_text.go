@@ -45,7 +45,7 @@ func newCharNet(d *tensor.Device, c *textModel, pieces int) *charNet {
 // Forward returns scores [N, T, pieces] of texts [N, T].
 func (m *charNet) Forward(ids *tensor.Tensor) *tensor.Tensor { return m.after(nil, ids) }
 
-// after is like Forward, for texts that continue those in the cache, which may be nil.
+// after is like Forward, for texts that continue the texts in the cache, which may be nil.
 func (m *charNet) after(c *nn.EncoderCache, ids *tensor.Tensor) *tensor.Tensor {
 	past := 0
 	if c != nil {

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Source returns the Go files that a block is compiled as, and the paths that they import. A block that is a whole file stays
-// one, with its setup in a second file. Otherwise imports, functions, methods and types go to the top level of a file of
-// package snippet and all other lines into a function; setup goes to the top level of a second file. packages maps the names of
-// packages that a block may use without importing them to their paths.
+// Source returns the Go files that a block is compiled as, and the paths that they import. A block that is a whole file remains one file,
+// with its setup in a second file. Otherwise imports, functions, methods and types are written to the top level of a file of package
+// snippet, and all other lines to a function; setup is written to the top level of a second file. packages maps the names of packages that
+// a block may use without importing them to their paths.
 //
 // A block that is not a whole file may use ctx, a context, and err, an error, without declaring them.
 func (b Block) Source(packages map[string]string) (files []string, imports []string, err error) {

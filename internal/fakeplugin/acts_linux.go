@@ -149,8 +149,7 @@ func exec1(a *syscall.SysProcAttr) error {
 	return cmd.Run()
 }
 
-// refusedAs returns err if it is the refusal of a filter, and nil for any other error, which the call returns from the kernel
-// itself.
+// refusedAs returns err if it is the refusal of a filter, and nil for any other error, which comes from the kernel itself.
 func refusedAs(err, refusal error) error {
 	if err == refusal {
 		return err

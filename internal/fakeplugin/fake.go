@@ -1,12 +1,12 @@
 // Package fakeplugin is a tiny backend for tests of the plugin machinery: f32 full, add, neg and copy over sdk/engine, with faults that
 // options select. It must not be used outside tests.
 //
-// Options: "panic", "hang", "crash" name the N-th node of a stream (from 1) at which the kernel panics, the stream hangs until it is
-// closed, or the process ends with status 7. "slow" is the duration of every node, and "slow_write" that of every Write. "write" = "fail"
-// refuses writes as out of memory. "open" = "fail", "panic" or "hang" do so when the backend is opened. "plain" removes the extensions.
-// "hog" is a number of bytes to allocate when the backend is opened. "panic_submit" names the N-th Submit of a stream with nodes that
-// panics. "selective" refuses neg of rank 5, which its capabilities claim. "gate" names a Gate at which every node waits, and "gate_write" one
-// for every Write.
+// Options: The values of "panic", "hang" and "crash" are numbers of nodes of a stream, from 1: at that node the kernel panics, the stream
+// hangs until it is closed, or the process ends with status 7. "slow" is the duration of every node, "slow_write" the duration of every
+// Write. "write" = "fail" refuses writes as out of memory. "open" = "fail", "panic" or "hang" do so when the backend is opened. "plain"
+// removes the extensions. "hog" is a number of bytes to allocate when the backend is opened. "panic_submit" is the number of the Submit
+// with nodes, per stream, that panics. "selective" refuses neg of rank 5, which its capabilities claim. "gate" names a Gate at which every
+// node waits, "gate_write" a Gate at which every Write waits.
 package fakeplugin
 
 import (
@@ -69,7 +69,7 @@ func (d *driver) Open(context.Context, int) (engine.Device[[]byte], error) {
 // Close does nothing.
 func (d *driver) Close() error { return nil }
 
-// device is one of the two.
+// device is one of the two devices.
 type device struct{ opts map[string]string }
 
 // Capabilities claims the four ops on f32.

@@ -39,8 +39,8 @@ type Options struct {
 	Filter        string    // "catmullrom", "bilinear" or "nearest"; empty means catmullrom
 }
 
-// Load decodes a PNG, JPEG or WebP from r, and returns it as float32 with its shape, [1 C H W] or [1 H W C]. Samples are reduced
-// to 8 bits: those of 16 bits lose the lower half. The orientation tag of cameras is not applied.
+// Load decodes a PNG, JPEG or WebP from r, and returns it as float32 with its shape, [1 C H W] or [1 H W C]. Samples of 16 bits are reduced
+// to 8 bits: they lose the lower half. The orientation tag of cameras is not applied.
 func Load(r io.Reader, o Options) (data []float32, shape []int, err error) {
 	o, scaler, err := o.check()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package long reports whether tests that take minutes are to run, from an environment variable. Only tests may import it. Without the
+// Package long reports, from an environment variable, whether tests that take minutes are to run. Only tests may import it. Without the
 // variable they are skipped, or run on a fixed sample, so that `go test ./...` is quick; `make long`, which CI calls, sets it for the
 // packages that have such tests.
 package long

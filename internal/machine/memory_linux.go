@@ -39,11 +39,11 @@ func memory() int64 {
 	return total
 }
 
-// limitFiles returns the files that hold the memory limits of the control groups of a process: those of its own group and of each
-// ancestor up to the mounted one, of cgroup v2 and of v1. groups is the text of /proc/PID/cgroup, mounts that of /proc/PID/mountinfo. The
-// files need not exist: the root has none, nor has a group without the memory controller.
+// limitFiles returns the files that hold the memory limits of the control groups of a process: of its own group and of each ancestor up to
+// the mounted group, of cgroup v2 and of v1. groups is the text of /proc/PID/cgroup, mounts the text of /proc/PID/mountinfo. The files need
+// not exist: the root group and groups without the memory controller have none.
 func limitFiles(groups, mounts string) []string {
-	var unified, memory string // the path of the group in the hierarchy of v2, and in that of v1 with the memory controller
+	var unified, memory string // the path of the group in the hierarchy of v2, and in the hierarchy of v1 with the memory controller
 	for line := range strings.Lines(groups) {
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		switch {

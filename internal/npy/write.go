@@ -57,7 +57,7 @@ func writeHeader(a *Array) ([]byte, error) {
 		text += strings.Repeat(" ", 21-len(dims[0]))
 	}
 	fixed := len(magic) + 4
-	pad := 64 - (fixed+len(text)+1)%64 // NumPy pads to a multiple of 64, by 64 if it is one already
+	pad := 64 - (fixed+len(text)+1)%64 // NumPy pads to a multiple of 64, by 64 if the length is one already
 	text += strings.Repeat(" ", pad) + "\n"
 	out := append([]byte(magic), 1, 0)
 	out = binary.LittleEndian.AppendUint16(out, uint16(len(text)))

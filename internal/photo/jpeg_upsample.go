@@ -53,8 +53,8 @@ func (u *upsampler) row(y int) []byte {
 	return u.out
 }
 
-// spread writes two samples for each sum: three parts of it and one of its neighbour on that side, or of itself at the ends. All
-// weights add up to 1<<shift; left and right are the rounding terms.
+// spread writes two samples for each sum: each is three parts of the sum and one part of the neighbouring sum on that side or, at the ends,
+// of the sum itself. All weights add up to 1<<shift; left and right are the rounding terms.
 func (u *upsampler) spread(left, right int32, shift int) {
 	s, last := u.sums, len(u.sums)-1
 	for x := range s {

@@ -80,7 +80,7 @@ func target(path string) (string, error) {
 	for range most {
 		link, err := os.Readlink(path)
 		if err != nil {
-			return path, nil // no link: what is wrong with it, its opening tells
+			return path, nil // no link: opening the path returns the error, if any
 		}
 		if !filepath.IsAbs(link) {
 			dir, err := filepath.EvalSymlinks(filepath.Dir(path))

@@ -120,8 +120,9 @@ func Load(path string, o Options) (*Model, error) {
 	return m, nil
 }
 
-// Parse decodes and checks a model. It keeps b. dir is the folder of external data files; if dir is empty, a model that needs one
-// is an error. An operator that is not implemented is not an error here: Unsupported lists such operators, and Open refuses the model.
+// Parse decodes and checks a model. It keeps b. dir is the folder of external data files; if dir is empty, Parse returns an error for a
+// model with external data. An operator that is not implemented is not an error here: Unsupported lists such operators, and Open refuses
+// the model.
 func Parse(b []byte, dir string, o Options) (*Model, error) {
 	switch o.Precision {
 	case dtype.Invalid, dtype.F32, dtype.BF16, dtype.F16:

@@ -64,8 +64,8 @@ func nonMaxSuppressionNode(t *tracer, n *node) []value {
 	})
 }
 
-// suppress returns the indices of the selected boxes of one class, in order of decreasing score and up to the number most. It leaves out
-// boxes with scores up to least, and boxes that overlap a selected box by more than overlap.
+// suppress returns the indices of the selected boxes of one class, in order of decreasing score, and stops at the limit most. It leaves out
+// boxes whose score is not above least, and boxes that overlap a selected box by more than the limit overlap.
 func suppress(boxes, scores []float64, most, overlap, least float64, centred bool) []int {
 	var order, kept []int
 	for i, s := range scores {

@@ -36,8 +36,8 @@ func init() {
 	})
 }
 
-// decodeImage returns the pixels [height, width, channels], without transparency. For lossy formats they equal those of
-// libjpeg-turbo and libwebp.
+// decodeImage returns the pixels [height, width, channels], without transparency. For lossy formats they equal the pixels that
+// libjpeg-turbo and libwebp return.
 func decodeImage(data []byte, format string) ([]hostTensor, error) {
 	img, err := openImage(data)
 	if err != nil {

@@ -238,7 +238,7 @@ func blocks(t *tracer, n *node) (x value, s shape.Shape, b int) {
 	return x, x.shape(), b
 }
 
-// linePermutation returns the permutation that moves axis to position to and keeps the order of the others, and its inverse.
+// linePermutation returns the permutation that moves axis to the position to and keeps the order of the other axes, and its inverse.
 func linePermutation(rank, axis, to int) (there, back []int) {
 	for i := range rank {
 		if i != axis {

@@ -16,8 +16,8 @@ type gram struct {
 	weight float64
 }
 
-// vectorizer counts n-grams of least to most tokens, with up to skip tokens skipped between neighbours. appendToken creates the keys of
-// index.
+// vectorizer counts n-grams whose number of tokens is between least and most, with up to skip tokens omitted between neighbours.
+// appendToken creates the keys of index.
 type vectorizer struct {
 	index             map[string]int // index into grams, which are in the order of the pool
 	grams             []gram

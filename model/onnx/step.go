@@ -130,7 +130,7 @@ func (a answer) key() string {
 	return string(a.content)
 }
 
-// link is a place in a plan where a step is or may be put.
+// link is a place in a plan: of a step, or where a step may be added.
 type link struct {
 	from *step // nil: the root
 	key  string

@@ -15,7 +15,7 @@
 //	u32       version, 1
 //	u32       n, length of the header, at most 64 MiB
 //	n bytes   header: JSON {"metadata": {name: text}, "tensors": [{"name", "dtype", "shape"}]}
-//	u32       checksum of all before
+//	u32       checksum of all preceding bytes
 //	          for each tensor, in the order of the header: its elements, row-major, little-endian, bool one byte of 0 or 1, in
 //	          chunks of 1 MiB, the last shorter, none for no elements; and after each chunk
 //	u32       checksum of u64 number of the tensor, u64 number of the chunk in it, and the chunk
@@ -23,5 +23,5 @@
 //
 // The offset of every chunk follows from the header, so one tensor can be read alone or as a stream. A truncated file has the wrong length,
 // and a changed or moved chunk has the wrong checksum. A reader refuses versions that it does not know; every version has the four fields
-// up to the first checksum, so that a later version and a damaged number differ.
+// up to the first checksum, so that a reader can tell a later version from a damaged version number.
 package record

@@ -47,7 +47,7 @@ func Open(path string) (*Reader, error) {
 // Parse opens a file that is in memory. b must not change.
 func Parse(b []byte) (*Reader, error) { return NewReader(bytes.NewReader(b), int64(len(b))) }
 
-// NewReader opens a file of the given size that is read through at. Close does not close at.
+// NewReader opens a file of the given size, which it reads through the io.ReaderAt at. Close does not close the io.ReaderAt.
 func NewReader(at io.ReaderAt, size int64) (*Reader, error) {
 	var head [9]byte
 	n, err := at.ReadAt(head[:min(9, max(0, size))], 0)

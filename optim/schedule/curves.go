@@ -83,9 +83,9 @@ func WarmRestarts(first, last float64, steps, factor int) Scheduler {
 type OneCycleConfig struct {
 	Warmup     float64 // fraction of the steps in which the rate grows; 0 means 0.3
 	Divide     float64 // Peak/Divide is the first rate; 0 means 25
-	FinalParts float64 // the last rate is the first divided by this; 0 means 1e4
+	FinalParts float64 // the last rate is the first rate divided by FinalParts; 0 means 1e4
 	Linear     bool    // linear phases instead of half waves
-	ThreePhase bool    // down to the first rate in as many steps as up, then down to the last
+	ThreePhase bool    // falls to the first rate in as many steps as it rises, then to the last rate
 }
 
 // OneCycle returns a scheduler that goes up to peak and down again in the given number of steps (Smith and Topin, Super-convergence,

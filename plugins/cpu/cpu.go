@@ -11,7 +11,7 @@
 //   - "guard_bands" is for tests: the bytes, in the same form, of a guard on both sides of each tensor. CheckGuards of a
 //     device reports writes into the guards.
 //
-// The package must not contain loops over elements: those are in internal, with a package for each kind of kernel.
+// The package must not contain loops over elements: these are in packages below internal, one for each kind of kernel.
 //
 // # Files, in the order of the data
 //

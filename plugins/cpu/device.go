@@ -59,7 +59,7 @@ func (d *device) Download(dst []byte, _ op.Desc, a kernel.Array) error {
 // Release implements engine.Device.
 func (d *device) Release(a kernel.Array) { a.Buf.Release() }
 
-// Adopt implements engine.Adopter. It takes memory that is aligned to 64 bytes, for elements of any type but bool: bools
+// Adopt implements engine.Adopter. It accepts memory that is aligned to 64 bytes, for elements of any type but bool: bools
 // need Upload, which normalises their bytes to 0 or 1.
 func (d *device) Adopt(desc op.Desc, data []byte, release func()) (kernel.Array, error) {
 	if desc.DType == dtype.Bool || len(data) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(data)))%mem.Align != 0 {

@@ -125,7 +125,7 @@ type contractor struct {
 	b       *kernel.Array // a constant bias, of one element per channel
 	fusion  contraction.Fusion
 	desc    []op.Desc
-	folded  bool // b is not a constant of the program, but computed from some
+	folded  bool // b is not a constant of the program, but computed from constants of it
 }
 
 // contractor returns a contractor that begins with node i, a product or convolution. It returns nil for nodes that ordinary
@@ -296,8 +296,8 @@ func (c *contractor) normalise(n *op.Node) bool {
 		return false
 	}
 	b.made = append(b.made, w, bias)
-	// The new bias is an input of the kernel and needs an id. It takes that of the normalisation's operand, which has no other
-	// users. The id of the old bias may have some.
+	// The new bias is an input of the kernel and needs an id. It takes the id of the normalisation's operand, which has no other users. The
+	// id of the old bias may have other users.
 	c.w, c.b, c.bias, c.folded = &w, &bias, c.desc[0].ID, true
 	return true
 }

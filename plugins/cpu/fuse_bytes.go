@@ -67,7 +67,7 @@ func (b *builder) quantization(n *op.Node) (requantize.Quantization, bool) {
 	return requantize.Quantization{Scale: v[0], Zero: kernel.ByteValue(d, z[0])}, true
 }
 
-// other returns the dequantization that n adds to the sum so far, if n is its only user.
+// other returns the dequantization that n adds to the sum so far, if n is the only user of this dequantization.
 func (a *byteSum) other(n *op.Node) (k int, q requantize.Quantization, ok bool) {
 	id := n.Inputs[0]
 	if id == a.desc[0].ID {

@@ -147,7 +147,7 @@ func (k *kernels) zip() {
 }
 
 // subnormal writes the search for subnormal bfloat16 numbers. Without the sign bit and decremented by one, the bits of such a
-// number are less than the mask of the fraction, whereas those of zero wrap around to the greatest number.
+// number are less than the mask of the fraction, whereas the bits of zero wrap around to the greatest number.
 func (k *kernels) subnormal() {
 	TEXT("subnormal"+k.level.name, 4, "func(n int, x *float32) bool")
 	Pragma("noescape")

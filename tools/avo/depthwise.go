@@ -124,7 +124,7 @@ func pickRow(row, inRows, ptr, none reg.GPPhysical) {
 }
 
 // depthwiseRows writes the rows of a block for stride one. Each row of the source is added to the sums of all output rows that it
-// contributes to, as many as size.
+// contributes to; size is their number.
 func (k *kernels) depthwiseRows(clamp, bias operand.Mem, masks, row, left, ptr, none, to, inRow, outRow, inRows reg.GPPhysical, size int, weight func(y, x int) reg.VecPhysical) {
 	taps := []reg.OpmaskPhysical{reg.K1, reg.K2, reg.K3, reg.K4, reg.K5}[:size]
 	out := mask{k: reg.K6}

@@ -99,8 +99,9 @@ func (k *kernels) logPolynomial(c *numbers) {
 	VFMADD231PS(c.of(0.693359375), e, r)
 }
 
-// logSpecial replaces the result in vector 0 where the argument in vector 4 is outside the range of the polynomial: by -infinity
-// where the argument is pole, by NaN where it is less, and by the argument where it is infinity or NaN. It uses vector 1.
+// logSpecial replaces the result in vector 0 where the argument in vector 4 is outside the range of the polynomial: by -infinity where the
+// argument equals pole, by NaN where the argument is less than pole, and by the argument where the argument is infinity or NaN. It uses
+// vector 1.
 func (k *kernels) logSpecial(c *numbers, pole float32) {
 	x, y := k.vec(4), k.vec(0)
 	special := func(predicate uint8, of, result operand.Op) {

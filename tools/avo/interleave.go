@@ -17,8 +17,8 @@ func (l *level) mergePlaces() operand.Mem {
 	return places
 }
 
-// interleaveRows writes the inverse of splitRows: of the cols elements of a row of dst, those at even columns come from src, and
-// the others from odd, which has the same row stride.
+// interleaveRows writes the inverse of splitRows: in the rows of dst, of cols elements each, elements at even columns come from src,
+// elements at odd columns from odd, which has the same row stride as src.
 func (k *kernels) interleaveRows() {
 	var places operand.Mem
 	if k.wide {
@@ -99,7 +99,7 @@ func (k *kernels) mergeHalves() {
 	VPERM2F128(operand.U8(0x31), reg.Y5, reg.Y4, reg.Y3)
 }
 
-// sampleRows writes the copying of every other element of rows: of the cols elements of a row of src, those at even columns.
+// sampleRows writes the copying of the elements at even columns. cols is the number of elements of a row of src.
 func (k *kernels) sampleRows() {
 	TEXT(k.name("sampleRows"), 4, fmt.Sprintf("func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int)", k.typ()))
 	Pragma("noescape")

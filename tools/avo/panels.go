@@ -14,7 +14,7 @@ const groupRows = 3
 // panels writes the product of the given number of rows of A and four panels of B, each two vectors wide, and bPanel elements
 // apart. It computes the same sums as tile. A single panel has too few independent sums to hide the latency of an addition.
 //
-// Registers: vectors 0 and 1 hold B, 2 to 4 elements of A, and those from 8 on the sums.
+// Registers: vectors 0 and 1 hold B, 2 to 4 elements of A, and vectors from 8 on the sums.
 func (k *kernels) panels(rows int) {
 	const vectors = 8
 	TEXT(fmt.Sprintf("%sx%d", k.name("panels"), rows), 4, fmt.Sprintf(

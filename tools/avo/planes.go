@@ -148,8 +148,8 @@ func (k *kernels) loadRows(rows, cols, dst, dstRow, src, srcRow reg.GPPhysical) 
 	}
 }
 
-// splitRows writes the separation of the even and odd elements of rows: of the cols elements of a row of src, those at even
-// columns are copied to dst, and the others to odd, which has the same row stride.
+// splitRows writes the separation of the even and odd elements of rows of src, of cols elements each: elements at even columns are copied
+// to dst, elements at odd columns to odd, which has the same row stride as dst.
 func (k *kernels) splitRows() {
 	TEXT(k.name("splitRows"), 4, fmt.Sprintf("func(rows, cols int, dst, odd *%s, dstRow int, src *%[1]s, srcRow int)", k.typ()))
 	Pragma("noescape")

@@ -9,8 +9,8 @@ import (
 )
 
 // square writes the packing of lines that are contiguous along the inner dimension, with plain stores of 16 or 8 bytes:
-// dst[p*width+l] = src[l*line+p] for p < depth, a positive multiple of the elements in 16 bytes. lines is four or two for
-// float32, and two for float64.
+// dst[p*width+l] = src[l*line+p] for p < depth. depth is a positive multiple of the number of elements in 16 bytes. lines is four or two
+// for float32, and two for float64.
 func (k *kernels) square(lines int) {
 	TEXT(fmt.Sprintf("%sx%d", k.name("square"), lines), 4, fmt.Sprintf(
 		"func(depth int, src *%s, line int, dst *%s, width int)", k.typ(), k.typ()))

@@ -9,8 +9,8 @@ import (
 // stacked is the number of rows that joinStack combines.
 const stacked = 8
 
-// joinStack writes the loop that combines eight rows of a matrix with another row. Each row is read from beginning to end. A NaN
-// in a column makes the result of the column NaN.
+// joinStack writes the loop that combines eight rows of a matrix with another row. Each row is read from beginning to end. If a column
+// contains a NaN, its result is NaN.
 func (k *kernels) joinStack(c *numbers, j joint) {
 	TEXT(k.name(j.stack), 4, "func(n int, acc, x *float32, row int)")
 	Pragma("noescape")

@@ -191,8 +191,8 @@ func (w *winograd) greatest() {
 // split writes the separation of rows into their columns modulo four: for j < 6, dst[j*plane+y*dstRow+i] = src[y*srcRow+4*i+j]
 // for i < cols. cols is rounded up to whole vectors: rows are written in order, and elements beyond a row are undefined.
 //
-// A vector may hold tiles of several rows: in vectors of 64 bytes the elements of its quarters are at 0, near, far and near plus
-// far, in shorter ones the elements of its halves are at 0 and far.
+// A vector may hold tiles of several rows: in vectors of 64 bytes the elements of the quarters are at 0, near, far and near plus far; in
+// shorter vectors the elements of the halves are at 0 and far.
 func (w *winograd) split() {
 	TEXT(w.name("split"), 4, "func(rows, cols int, src *float32, srcRow, near, far int, dst *float32, dstRow, plane int)")
 	Pragma("noescape")

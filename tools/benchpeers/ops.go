@@ -18,7 +18,7 @@ import (
 )
 
 // The times between turns, in which the threads of the previous contestant stop spinning. The threads of ONNX Runtime spin for 50
-// ms after a run, and those of PyTorch for 10 ms (measured by the processor time of an idle process).
+// ms after a run, and the threads of PyTorch for 10 ms (measured by the processor time of an idle process).
 const (
 	pauseOps    = 20 * time.Millisecond
 	pauseModels = 100 * time.Millisecond

@@ -38,7 +38,8 @@ func writeReport(w io.Writer, r *Result) {
 	}
 }
 
-// table writes rows under a head as a Markdown table; the first left columns are flush left, the others flush right.
+// table writes rows under a head as a Markdown table; the first columns (left is their number) are flush left, the other columns flush
+// right.
 func table(w io.Writer, head []string, left int, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
 	fmt.Fprintf(t, "| %s\t|\n", strings.Join(head, "\t| "))

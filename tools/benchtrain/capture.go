@@ -145,8 +145,8 @@ func (l *record) inputs() (in []op.TensorID, made map[op.TensorID]place) {
 }
 
 // draw returns a node that draws the random bits of node n from a state that is an operand of the program, so that each run draws
-// new numbers. state contains the seed and counter of the first draw of the step; the new node stores those of n as differences
-// from them.
+// new numbers. state contains the seed and counter of the first draw of the step; the new node stores the seed and counter of n as
+// differences from these.
 func draw(n op.Node, first *op.Node, state op.Desc) (op.Node, error) {
 	past := func(name string) op.Attr { return op.Int(name, n.Attrs.Int(name)-first.Attrs.Int(name)) }
 	return op.New(op.RandomBitsAt, []op.Desc{state}, past("seed"), past("counter"), op.Ints("shape", n.Attrs.Ints("shape")...), op.Type("dtype", n.Outputs[0].DType))

@@ -1,6 +1,6 @@
-// Command lines prints the size of the source: the numbers of files, functions, lines of code and lines of tests, and the
-// packages with more than two lines of code per line of tests, those with the most excess code first. It counts the given
-// folders, or the current one.
+// Command lines prints the size of the source: the numbers of files, functions, lines of code and lines of tests, and the packages with
+// more than two lines of code per line of tests, the packages with the most excess code first. It counts the given folders, or the current
+// one.
 //
 // A line counts as code if it contains a part of a token. Generated files, comments, blank lines and folders named testdata do not count.
 package main

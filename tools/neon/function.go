@@ -163,7 +163,7 @@ func (k *kernels) put(b block) {
 	k.lines = append(k.lines, lines...)
 }
 
-// hold loads the most used constants into registers, as many as leave enough registers for the blocks, and returns the blocks
+// hold loads the most used constants into registers, as long as enough registers remain for the blocks, and returns the blocks
 // with these registers in place of the loads.
 func (k *kernels) hold(blocks ...block) []block {
 	uses, order := map[int]int{}, []int{}

@@ -13,7 +13,7 @@ func (p place) unit() string { return map[int]string{4: "Q", 2: "D", 1: "S"}[p.e
 func (p place) at(vector int) string { return fmt.Sprintf("%d(%s)", 4*p.elem*vector, p.base) }
 
 // span writes a loop over the elements that register n counts; body computes a vector of them. The loop processes several vectors
-// at a time while there are enough, then single vectors, and, if all is set, the last one to three elements. Otherwise the last
+// at a time while there are enough, then single vectors, and, if all is set, the last elements (one to three). Otherwise the last
 // elements remain, and n contains their number. Pointers end after the processed elements.
 func (k *kernels) span(label, n string, dst place, from []place, several int, all bool, body func(in []value) value) {
 	one := func(vector int, after bool) block {

@@ -17,7 +17,7 @@ import (
 
 //go:generate go run . -out ../../docs/OPS.md
 
-// backends lists the built-in backends that get a column of native ops.
+// backends lists the built-in backends for which the table has a column of native ops.
 var backends = []string{"cpu"}
 
 func main() {

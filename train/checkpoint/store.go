@@ -24,8 +24,8 @@ type Store struct {
 }
 
 // Open opens the store in dir. It creates the folder if necessary, and removes the remains of an interrupted save. keep is the
-// number of snapshots to keep in addition to the best one: 0 means 2, so that there is another if one is damaged, and negative
-// means all. If wrote is not nil, the goroutine that writes a snapshot calls it after each save.
+// number of snapshots to keep in addition to the best one: 0 means 2, so that another remains if one is damaged; a negative number means
+// all. If wrote is not nil, the goroutine that writes a snapshot calls it after each save.
 func Open(dir string, keep int, wrote func(path string, best bool, err error)) (*Store, error) {
 	if keep == 0 {
 		keep = 2
@@ -105,7 +105,7 @@ func (st *Store) write(s *Snapshot, best bool) (path string, err error) {
 }
 
 // prune removes all snapshots except the newest ones up to step and the best one. It also removes the snapshots of later steps,
-// which belong to an abandoned run; if the best one is among them, none is the best until another is marked.
+// which belong to an abandoned run; if the best snapshot is among them, no snapshot is the best until another is marked.
 func (st *Store) prune(step int) error {
 	if st.keep < 0 {
 		return nil

@@ -146,12 +146,12 @@ type labelled struct {
 	f    func(tp, fp, fn float64) float64
 }
 
-// Precision returns a metric: the percentage of predictions that are right, 0 if there are none.
+// Precision returns a metric: the percentage of predictions that are right, 0 if there are no predictions.
 func Precision(o LabelOptions) Metric {
 	return &labelled{name: "precision", o: o, f: func(tp, fp, _ float64) float64 { return 100 * share(tp, tp+fp) }}
 }
 
-// Recall returns a metric: the percentage of targets that were predicted, 0 if there are none.
+// Recall returns a metric: the percentage of targets that were predicted, 0 if there are no targets.
 func Recall(o LabelOptions) Metric {
 	return &labelled{name: "recall", o: o, f: func(tp, _, fn float64) float64 { return 100 * share(tp, tp+fn) }}
 }

@@ -19,10 +19,10 @@ type curve struct {
 
 // AUROC returns a metric: the area, in percent, under the curve of the true positive rate over the false positive rate.
 //
-// If predictions and targets have the same shape, targets are 0 or 1, and with several axes each index of the last axis is a
-// label. Otherwise predictions are scores [..., classes], targets are class indices [...], and each class is compared with the
-// others. The metric is the unweighted mean of the areas of all labels or classes that have both positive and negative targets.
-// Scores need not be probabilities. The metric stores all scores until Reset. If a score is NaN, the metric is NaN.
+// If predictions and targets have the same shape, targets are 0 or 1; if they have several axes, each index of the last axis is a label.
+// Otherwise predictions are scores [..., classes], targets are class indices [...], and each class is compared with the others. The metric
+// is the unweighted mean of the areas of all labels or classes that have both positive and negative targets. Scores need not be
+// probabilities. The metric stores all scores until Reset. If a score is NaN, the metric is NaN.
 func AUROC() Metric { return &curve{name: "AUROC", area: rocArea} }
 
 // AUPRC returns a metric: the average precision in percent, which is the area under the steps of precision over recall. It

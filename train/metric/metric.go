@@ -1,6 +1,6 @@
-// Package metric defines the metrics of training. A metric reduces the output of a step on the device to a few tensors, which are read
-// together with those of all other metrics in one wait, and accumulates them on the host. Package train calls metrics after each step, from
-// one goroutine at a time. A metric must not wait for the device itself.
+// Package metric defines the metrics of training. A metric reduces the output of a step on the device to a few tensors, and accumulates
+// them on the host. The tensors of all metrics are read in one wait. Package train calls metrics after each step, from one goroutine at a
+// time. A metric must not wait for the device itself.
 package metric
 
 import (

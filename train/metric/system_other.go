@@ -10,8 +10,8 @@ import (
 
 var started = time.Now()
 
-// cpuTimes returns the busy CPU seconds of this process, and the total seconds of all processors since its start. Garbage
-// collections update the former.
+// cpuTimes returns the busy CPU seconds of this process, and the total seconds of all processors since its start. The busy seconds change
+// only at garbage collections.
 func cpuTimes() (busy, total float64) {
 	s := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
 	metrics.Read(s)

@@ -1,6 +1,6 @@
-// Package tensorboard writes the events of training as event files, which `tensorboard --logdir DIR` shows: by step, the batches of
-// training under batch/ and the epochs of each split under epoch/, each split as a separate run. It is a listener of package train, and
-// must not influence training.
+// Package tensorboard writes the events of training as event files, which `tensorboard --logdir DIR` shows. Values are plotted over steps:
+// values of training batches under batch/, and values of epochs under epoch/. Each split is a separate run. It is a listener of package
+// train, and must not influence training.
 package tensorboard
 
 import (

@@ -1,5 +1,5 @@
 // Package gradient contains the gradient rules of the ops in the op table. A rule expresses the gradient as nodes of such ops.
-// decorators/autodiff uses the package to differentiate a graph: it gets the rule of an op (Of), keeps the tensors that the rule reads
+// decorators/autodiff uses the package to differentiate a graph: it looks up the rule of an op (Of), keeps the tensors that the rule reads
 // (Reads), and later records the gradient (Record). An op without a rule is differentiated through its decomposition. How says which of the
 // two applies, or why an op has no gradient. The package must not keep tensors, know streams or devices, or compute anything: a rule is a
 // function from descriptions to nodes.

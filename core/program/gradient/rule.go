@@ -21,7 +21,7 @@ type Rule struct {
 // Node describes a node to be differentiated: its attributes, operands, results, and the gradients of its results.
 type Node struct {
 	Attrs op.Attrs
-	X, Y  []op.Desc            // only those that Reads returns have elements
+	X, Y  []op.Desc            // only the tensors that Reads returns have elements
 	DY    []op.Desc            // a zero Desc is a gradient of zeros
 	Need  []bool               // by operand: whether its gradient is needed
 	Has   map[op.TensorID]bool // tensors of X, Y and DY that have elements

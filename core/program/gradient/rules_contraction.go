@@ -62,7 +62,7 @@ func product(g *grad, a, b op.Desc, ta, tb bool) op.Desc {
 }
 
 // rows returns the gradient of b as one product aᵀ·dy over the rows of all batches. It returns nil if b has batch dimensions, or if a has
-// none or was broadcast to those of dy.
+// no batch dimensions or was broadcast to the batch dimensions of dy.
 func rows(g *grad, b, a, dy op.Desc) *op.Desc {
 	if b.Shape[:len(b.Shape)-2].Size() != 1 || len(a.Shape) == 2 || !slices.Equal(a.Shape[:len(a.Shape)-2], dy.Shape[:len(dy.Shape)-2]) {
 		return nil

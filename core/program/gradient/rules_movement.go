@@ -22,7 +22,7 @@ var movementRules = map[op.Code]Rule{
 	op.Slice: {nil, func(g *grad) []op.Desc {
 		return []op.Desc{spread(g, g.dy[0], g.x[0].Shape, g.Ints("start"), g.Ints("step"))}
 	}},
-	op.Pad: fromDY(func(g *grad, dy op.Desc) op.Desc { // the gradient of padding is a crop, and that of a crop is padding with zeros
+	op.Pad: fromDY(func(g *grad, dy op.Desc) op.Desc { // the gradient of padding is a crop, and the gradient of a crop is padding with zeros
 		lo, hi := slices.Clone(g.Ints("lo")), slices.Clone(g.Ints("hi"))
 		for i := range lo {
 			lo[i], hi[i] = -lo[i], -hi[i]

@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// normalisationRules recompute the statistics from x, in f32 for narrow floats. That is one pass over memory, and the statistics need not
-// be kept.
+// normalisationRules recompute the statistics from x, in f32 for narrow floats. This takes one pass over memory, and the statistics need
+// not be kept.
 var normalisationRules = map[op.Code]Rule{
 	op.LayerNorm: {readScale, func(g *grad) []op.Desc {
 		x, dy := g.wide(g.x[0]), g.wide(g.dy[0])
@@ -110,8 +110,8 @@ func normGrad(g *grad, v, hat, r op.Desc, axes []int, centred bool) op.Desc {
 	return g.mul(d, r)
 }
 
-// affine returns the gradients of a layer or RMS norm with optional scale and bias. through returns the gradient of x, given that of the
-// normalised x.
+// affine returns the gradients of a layer or RMS norm with optional scale and bias. through returns the gradient of x, given the gradient
+// of the normalised x.
 func (g *grad) affine(dy, hat op.Desc, through func(v op.Desc) op.Desc) []op.Desc {
 	d := make([]op.Desc, len(g.x))
 	if g.need[0] {

@@ -83,8 +83,8 @@ type batcher struct {
 	place   []int
 	size    []int // by position: number of groups
 	body    []string
-	writers [][]int          // by group: those that compute its inputs
-	readers [][]int          // by group: those that read its outputs
+	writers [][]int          // by group: the groups that compute its inputs
+	readers [][]int          // by group: the groups that read its outputs
 	open    map[string][]int // by body: positions that groups may join
 	waiting *waiting         // nil if memory is not bounded
 }

@@ -10,7 +10,7 @@ import (
 type decider struct {
 	*Graph
 	policy *Policy
-	at     []int    // position at which each node runs: its own, or that of its group
+	at     []int    // position at which each node runs: its own position, or the position of its group
 	groups []*Group // by node: the group that it was assigned to, or nil
 	memory *memory  // nil unless the policy bounds peak memory
 }

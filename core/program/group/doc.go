@@ -23,8 +23,7 @@ const (
 	Single Kind = iota
 	// Elementwise is several nodes in one iteration space: each element of a result depends on one element of each operand.
 	Elementwise
-	// Reduction is a reduction with elementwise nodes before it, in the space of its operand, and after it, in that of its
-	// result.
+	// Reduction is a reduction with elementwise nodes before it, in the space of its operand, and after it, in the space of its result.
 	Reduction
 	// Norm is one or more reductions over the same axes with a result that is broadcast back to the operand's shape: a softmax or
 	// normalisation in terms of simpler ops.
@@ -68,7 +67,7 @@ func Of(ks ...Kind) Kinds {
 // Has reports whether k is in s.
 func (s Kinds) Has(k Kind) bool { return s>>k&1 != 0 }
 
-// None is the anchor of a group that has none.
+// None is the Anchor of a group without an anchor.
 const None = -1
 
 // Group is a set of nodes that one kernel computes. Nodes are named by their index in the program.

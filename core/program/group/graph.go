@@ -57,7 +57,7 @@ func (g *Graph) Maker(id op.TensorID) (k int, ok bool) {
 // its operands that is id. The caller must not change the slice.
 func (g *Graph) Users(id op.TensorID) []int { return g.users[id] }
 
-// Sole returns the node that reads id, if there is a single one and id is a single operand of it.
+// Sole returns the node that reads id, if exactly one operand of exactly one node is id.
 func (g *Graph) Sole(id op.TensorID) (k int, ok bool) {
 	if u := g.users[id]; len(u) == 1 && u[0] != Outside {
 		return u[0], true

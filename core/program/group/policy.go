@@ -52,8 +52,8 @@ type Taker interface {
 	// no other users. It is not called again after it has reported false.
 	Take(k int) (also []int, ok bool)
 	// Accept is called with the resulting group, which may be only the anchor. If it returns false, the group is dissolved. It is not
-	// called if the nodes cannot run at one position, if the group would exceed the peak that HoldPeak allows, or if results before that of
-	// the last node have users outside of the group.
+	// called if the nodes cannot run at one position, if the group would exceed the peak that HoldPeak allows, or if the result of a node
+	// other than the last has users outside of the group.
 	Accept(x *Group) bool
 }
 

@@ -14,9 +14,9 @@ const maxRepeated = 8
 var cheap = map[op.Code]bool{op.Cast: true, op.Add: true, op.Sub: true, op.Mul: true, op.Div: true, op.Neg: true, op.Exp: true}
 
 // Recompute returns a program that computes the same, but in which large tensors are recomputed by each group that reads them. It considers
-// tensors of at least least bytes that a few cheap nodes compute from tensors of at most half the bytes, such as logits in f32 computed
-// from logits in 16 bits. A gather of such a tensor is replaced by the computation of the gathered elements. If the groups of the result do
-// not read and write fewer bytes in total, Recompute returns the program of g.
+// tensors that a few cheap nodes compute from tensors of at most half their size, and whose size in bytes is not below the limit least,
+// such as logits in f32 computed from logits in 16 bits. A gather of such a tensor is replaced by the computation of the gathered elements.
+// If the groups of the result do not read and write fewer bytes in total, Recompute returns the program of g.
 func (g *Graph) Recompute(policy Policy, least int) *program.Program {
 	large := func(d op.Desc) bool { return d.Bytes() >= least }
 	if !slices.ContainsFunc(g.Nodes, func(n op.Node) bool { return cheap[n.Op] && large(n.Outputs[0]) }) {

@@ -73,8 +73,8 @@ func (d *decider) norm(i int, r *rows) bool {
 	return d.finish(Norm, anchor, d.absorb(Norm, anchor, set, op.Desc{Shape: r.full}))
 }
 
-// inRows reports whether node k can be computed row by row: elementwise in the full space or in that of the results, a reduction of the
-// same rows, or a change between the shapes of these spaces. also contains other reductions of the same rows that k needs.
+// inRows reports whether node k can be computed row by row: elementwise in the full space or in the space of the results, a reduction of
+// the same rows, or a change between the shapes of these spaces. also contains other reductions of the same rows that k needs.
 func (d *decider) inRows(r *rows, set map[int]bool, k int) (also []int, ok bool) {
 	n := &d.Nodes[k]
 	if len(n.Outputs) != 1 {

@@ -83,7 +83,7 @@ func (g *network) vertex() int {
 	return len(g.out) - 1
 }
 
-// edge adds an edge: it costs its capacity if from is on the source's side and to is not.
+// edge adds an edge, which costs its capacity if vertex from is on the source's side and vertex to is not.
 func (g *network) edge(from, to int, capacity float64) {
 	g.out[from] = append(g.out[from], len(g.to))
 	g.out[to] = append(g.out[to], len(g.to)+1)
@@ -91,7 +91,7 @@ func (g *network) edge(from, to int, capacity float64) {
 	g.cap = append(g.cap, capacity, 0)
 }
 
-// spread adds cost once if from is on the source's side and any of to is not.
+// spread adds cost once if vertex from is on the source's side and any of the vertices to is not.
 func (g *network) spread(from int, to []int, cost float64) {
 	v := g.vertex()
 	g.edge(from, v, cost)
@@ -100,7 +100,7 @@ func (g *network) spread(from int, to []int, cost float64) {
 	}
 }
 
-// gather adds cost once if any of from is on the source's side and to is not.
+// gather adds cost once if any of the vertices from is on the source's side and vertex to is not.
 func (g *network) gather(from []int, to int, cost float64) {
 	v := g.vertex()
 	g.edge(v, to, cost)
@@ -137,7 +137,7 @@ func (g *network) saturate(source, sink int) {
 	}
 }
 
-// push sends a flow of at most most from v to the sink along shortest paths, and returns the flow.
+// push sends flow from v to the sink along shortest paths, up to the bound most, and returns the amount.
 func (g *network) push(v, sink int, most float64, far, tried []int) float64 {
 	if v == sink {
 		return most

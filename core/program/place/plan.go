@@ -42,7 +42,7 @@ func (p *Plan) String() string {
 	for _, u := range p.Units {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%v\t%d\n", strings.Join(u.Ops, " "), u.Member, u.Reason, u.Predicted, u.Measured, u.Bytes)
 	}
-	_ = w.Flush() // a strings.Builder takes all
+	_ = w.Flush() // a strings.Builder never fails
 	for _, t := range p.Tried {
 		how := "predicted"
 		if t.Runs > 0 {

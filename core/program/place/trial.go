@@ -10,7 +10,7 @@ const (
 	// Doubt is the greatest factor by which predictions are assumed to be wrong. A way is not tried while its predicted time is more than
 	// Doubt times that of the best way.
 	Doubt = 2
-	// MostSamples is the greatest number of runs of one way that a trial asks for. The first one of each block does not count, and those
+	// MostSamples is the greatest number of runs of one way that a trial asks for. The first run of each block does not count, and the runs
 	// of the first round are repeated when the way is tried once more.
 	MostSamples = firstRound<<(rounds-1) + rounds + firstRound
 
@@ -88,7 +88,7 @@ func (t *Trial) Time(i int) (seconds float64, runs int) {
 	return w.time(), len(w.times)
 }
 
-// Predicted returns what a run was predicted to take on a way, in seconds.
+// Predicted returns the predicted time of a run on way i, in seconds.
 func (t *Trial) Predicted(i int) float64 { return t.ways[i].predicted }
 
 // time returns the mean of the faster half of the runs: other work on the machine makes runs slower, never faster.

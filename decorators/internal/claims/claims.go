@@ -23,7 +23,7 @@ import (
 type Device struct {
 	Target    program.Target
 	Caps      *core.Capabilities
-	Selective bool // its document is incomplete: it has core.Selective
+	Selective bool // the device has core.Selective: its document is incomplete
 }
 
 // Set contains the claims of several devices. It is safe for concurrent use.

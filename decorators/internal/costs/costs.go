@@ -35,7 +35,7 @@ func NewTable() *Table {
 // Line is the time of a transfer as a line: the time of an empty tensor, and the time of each byte.
 type Line [2]float64
 
-// Time returns the time of so many bytes.
+// Time returns the transfer time of a tensor of the given size in bytes.
 func (l Line) Time(bytes int64) float64 { return l[0] + l[1]*float64(bytes) }
 
 // Unit returns the time of a unit on a device.
@@ -46,7 +46,8 @@ func (t *Table) Unit(device, unit string) (seconds float64, ok bool) {
 	return seconds, ok
 }
 
-// Learn adds a time to those of a unit, and returns their smoothed mean. size, if above 0, is the size of the unit: see Size and Guess.
+// Learn adds a measured time of a unit, and returns the smoothed mean of its times. size, if above 0, is the size of the unit: see Size and
+// Guess.
 func (t *Table) Learn(device, unit string, seconds float64, size int64) float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 
 const (
 	enough     = 5 * time.Millisecond // the time for which runs are repeated
-	maxRepeats = 50                   // all batches together
+	maxRepeats = 50                   // greatest number of runs in all batches together
 	batches    = 3
 )
 

@@ -17,8 +17,8 @@ type failure struct {
 // maxFailures bounds the failures that a lane keeps.
 const maxFailures = 16
 
-// Submit passes nodes and frees to the device. If it passes them at once, it returns a refusal; if they are queued, a refusal poisons the
-// results and the next gate reports it.
+// Submit passes nodes and frees to the device. If they are passed at once, Submit returns a refusal; if they are queued, a refusal poisons
+// the results and the next gate reports it.
 func (l *Lane) Submit(nodes []op.Node, free []op.TensorID) (refused error) {
 	straight := l.Do(func() {
 		refused = l.give(nodes, free)
@@ -127,8 +127,8 @@ func (l *Lane) give(nodes []op.Node, free []op.TensorID) error {
 	return nil
 }
 
-// Produce appends a command that creates tensors out from tensors in and frees tensors gone. call executes it, and may use the stream; an
-// error poisons the results. If an operand is missing, call is not called. done, which may be nil, is called at the end.
+// Produce appends a command that creates the tensors in out from the operands in, and frees the tensors in gone. call executes it, and may
+// use the stream; an error poisons the results. If an operand is missing, call is not called. done, which may be nil, is called at the end.
 func (l *Lane) Produce(in, gone []op.TensorID, out []op.Desc, call func() error, done func()) {
 	l.push(command{do: func(dropped error) {
 		if done != nil {

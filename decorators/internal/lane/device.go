@@ -22,7 +22,7 @@ type Device struct {
 	lost      atomic.Pointer[error]
 	mu        sync.Mutex
 	poisoned  map[op.TensorID]error // tensors that could not be created, with the error; the device does not know them
-	poisonedN atomic.Int32          // their number
+	poisonedN atomic.Int32          // number of poisoned tensors
 }
 
 // Note records that the device is lost if err says so, and returns err.
@@ -67,7 +67,7 @@ func (d *Device) Missing(ids ...op.TensorID) error {
 	return nil
 }
 
-// forget removes those of ids that are poisoned, and returns the others, which the device has.
+// forget removes the poisoned tensors from ids, and returns the other tensors, which exist on the device.
 func (d *Device) forget(ids []op.TensorID) []op.TensorID {
 	if d.poisonedN.Load() == 0 {
 		return ids

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Lane is a queue in front of a stream. One goroutine at a time calls its methods, as those of a stream. Gates and tickets are safe
+// Lane is a queue in front of a stream. As with a stream, only one goroutine at a time may call its methods. Gates and tickets are safe
 // for concurrent use.
 type Lane struct {
 	Device *Device
@@ -44,8 +44,8 @@ type command struct {
 	do   func(dropped error)       // called once; the error is not nil if the lane was closed before
 }
 
-// New returns a lane for stream s of d, which the lane then owns. Queued commands hold at most most bytes of elements on the host; a single
-// tensor may be larger. translate, if not nil, is applied to errors of the device before waits return them.
+// New returns a lane for stream s of d, which the lane then owns. most is the greatest number of bytes of elements that queued commands
+// hold on the host; a single tensor may be larger. translate, if not nil, is applied to errors of the device before waits return them.
 func New(d *Device, s core.Stream, most int64, translate func(error) error) *Lane {
 	if translate == nil {
 		translate = func(err error) error { return err }

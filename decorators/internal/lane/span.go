@@ -14,7 +14,7 @@ type Span struct {
 	before, after []*Gate
 }
 
-// Begin begins a span in those of the lanes that have had commands.
+// Begin begins a span in each of the lanes that has had commands.
 func Begin(lanes ...*Lane) *Span {
 	x := &Span{begun: time.Now()}
 	for _, l := range lanes {
@@ -36,9 +36,9 @@ func (x *Span) End(lanes ...*Lane) {
 const atOnce = 50 * time.Microsecond
 
 // Time waits for both ends and returns the time between them. It must be called as soon as the span has ended: if it is called later, it
-// measures the begin too late. own are lanes of the caller to the same devices, which must not have other commands, because these would
-// delay the begin. Waiting in these lanes leaves the failures of the measured lanes to their own callers. ok is false if a device or a gate
-// has failed, or if own has no lane for a device.
+// measures the begin too late. own are the caller's lanes to the same devices. These lanes must not have other commands, because other
+// commands would delay the begin. Waiting in these lanes leaves the failures of the measured lanes to their own callers. ok is false if a
+// device or a gate has failed, or if own has no lane for a device.
 func (x *Span) Time(own ...*Lane) (seconds float64, ok bool) {
 	looked := time.Now()
 	if !came(own, x.before) {
@@ -64,7 +64,7 @@ func came(own []*Lane, gates []*Gate) bool {
 	return ok
 }
 
-// behind returns events of own that follow the gates.
+// behind returns events of the lanes own that follow the gates.
 func behind(own []*Lane, gates []*Gate) (events []core.Event, ok bool) {
 	for _, g := range gates {
 		var e core.Event

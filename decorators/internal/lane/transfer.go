@@ -50,7 +50,7 @@ func (l *Lane) Adopt(d op.Desc, data []byte, release func()) (err error) {
 	return nil
 }
 
-// check returns an error if d and data do not make a valid tensor.
+// check returns an error if d and data do not describe a valid tensor.
 func check(ctx context.Context, d op.Desc, data []byte) error {
 	switch {
 	case ctx.Err() != nil:

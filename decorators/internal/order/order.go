@@ -8,7 +8,7 @@ package order
 
 import "fmt"
 
-// Clock is a vector clock: the number of commands of each slot that happen before.
+// Clock is a vector clock: for each slot, the number of its commands that happen before.
 type Clock []uint64
 
 func (c Clock) at(slot int) uint64 {
@@ -37,7 +37,7 @@ func (c *Clock) Join(o Clock) {
 // Command is a position in a stream.
 type Command struct {
 	Slot   int    // index in clocks
-	Tick   uint64 // of the slot; above 0
+	Tick   uint64 // number of the command in its slot, from 1
 	What   string // what it does, for messages
 	stream int    // number of the stream, for messages
 	number uint64 // of the command within its stream
@@ -51,7 +51,7 @@ func (c Command) String() string {
 // Before reports whether c happens before a command that has clock k.
 func (c Command) Before(k Clock) bool { return c.Tick <= k.at(c.Slot) }
 
-// Streams is the order of the commands of all streams. The zero Streams has none.
+// Streams is the order of the commands of all streams. The zero Streams has no streams.
 type Streams struct {
 	ticks  Clock // commands so far, by slot
 	idle   []int // slots without a stream

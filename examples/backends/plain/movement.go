@@ -54,7 +54,8 @@ func reshape[T element](c *call) error {
 	return set(c, 0, flat[T](c.In[0]))
 }
 
-// place writes x into y, a new array: its first element at the index at, the others step apart. Elements outside y are dropped.
+// place writes x into the new array y: the first element of x at the index at, the other elements step apart. Elements outside y are
+// dropped.
 func place[T element](y, x array, at, step []int) {
 	from, to, size := make([]int, len(at)), make([]int, len(at)), make(shape.Shape, len(at))
 	for i, s := range step {

@@ -51,7 +51,7 @@ func reduction[T element, A element | wide](start A, f func(A, T) A) func(c *cal
 	}
 }
 
-// arg returns a kernel that finds the position of the first NaN or, if there is none, of the first element than which no other is better.
+// arg returns a kernel that finds the position of the first NaN or, if there is none, of the first of the best elements.
 func arg[T element](better func(a, b T) bool) func(c *call) error {
 	return func(c *call) error {
 		axis := c.Node.Attrs.Int("axis")

@@ -51,7 +51,7 @@ func (s *shelf) list() any {
 	return out
 }
 
-// add parses a model. It replaces one with the same name.
+// add parses a model. It replaces a model of the same name.
 func (s *shelf) add(name string, data []byte) (any, error) {
 	m, err := onnx.Parse(data, "", onnx.Options{})
 	if err != nil {

@@ -74,8 +74,8 @@ func (e *emitter) indices(name string, v *value) string {
 	return e.node("Cast", []string{name}, attrInt("to", int(elementType(dtype.I64))))
 }
 
-// broadcast returns the target shape for an Expand of from to to. Dimensions that are equal in both become 1, for which Expand keeps the
-// dimension, so that fewer shapes depend on the symbolic dimension.
+// broadcast returns the target shape of the Expand that broadcasts the shape from to the shape to. Dimensions that are equal in both become
+// 1, for which Expand keeps the dimension, so that fewer shapes depend on the symbolic dimension.
 func broadcast(from, to []dim) []dim {
 	out := slices.Clone(to)
 	lead := len(to) - len(from)

@@ -24,8 +24,8 @@ import (
 // Status is the outcome of a case.
 type Status string
 
-// The outcomes. A case is skipped only if it is declared core.ErrUnsupported: by the loader, by the trace of the graph, or by a
-// device that lacks an op for optional element types. A device that lacks an op for the types of dtype.Required fails the case.
+// The outcomes. A case is skipped only for the error core.ErrUnsupported: of the loader, of the trace of the graph, or of a device that
+// lacks an op for optional element types. A device that lacks an op for the types of dtype.Required fails the case.
 const (
 	Passed  Status = "passed"
 	Failed  Status = "failed"

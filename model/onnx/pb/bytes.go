@@ -6,8 +6,8 @@ import (
 )
 
 // Bytes returns the elements of t in their natural layout: little endian, row major, DataType.Size bytes each. Elements narrower than a
-// byte (UINT4, INT4, FLOAT4E2M1, UINT2, INT2, FLOAT6*) get a byte each, with the sign extended for INT4 and INT2 and zeros above the bits
-// of the others. A complex number is its real part followed by its imaginary part. A BOOL is 0 or 1.
+// byte (UINT4, INT4, FLOAT4E2M1, UINT2, INT2, FLOAT6*) take one byte each: INT4 and INT2 are sign-extended, and the others have zeros in
+// the upper bits. A complex number is its real part followed by its imaginary part. A BOOL is 0 or 1.
 //
 // files reads external data. If it is nil, Bytes returns an error for a tensor with external data. The result may share memory with
 // t.RawData or with the result of files.Range, so it must not be written to.

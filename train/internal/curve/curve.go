@@ -7,8 +7,8 @@ import "math"
 // Most is the greatest number of points of a Curve.
 const Most = 1024
 
-// Curve is a list of points in ascending X. When there would be more than Most points, each two neighbours are replaced by their
-// mean. The zero value is empty.
+// Curve is a list of points in ascending X. Before the number of points exceeds Most, each pair of neighbours is replaced by its mean. The
+// zero value is empty.
 type Curve struct {
 	X, Y []float64 // read only
 	per  int       // number of values whose mean is a point

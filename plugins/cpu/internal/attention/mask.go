@@ -33,7 +33,7 @@ func apply[T float](m *mask, x, low []T, b, head, query, j int) {
 	}
 }
 
-// hide makes x[i] -Inf where m[at+i*step] is zero.
+// hide sets x[i] to -Inf where m[at+i*step] is zero.
 func hide[T float](x, low []T, m []uint8, at, step int) {
 	if y, ok := float32s(x); ok && step == 1 {
 		low := any(low).([]float32)

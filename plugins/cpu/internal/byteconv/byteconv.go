@@ -109,7 +109,7 @@ type Kernel interface {
 }
 
 // Args are the operands of a run, contiguous and in row-major order. Only Data, Signed and Zero of matrices are read. X has at most
-// one zero point. W has none, one, or one for each output.
+// one zero point. W has no zero point, one, or one for each output.
 type Args struct {
 	X        quantized.Mat
 	W        quantized.Mat // unless weights were packed

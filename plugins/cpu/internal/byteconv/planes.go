@@ -9,7 +9,7 @@ import (
 
 // paddedPlanes computes convolutions with constant weights over one or two spatial dimensions. The input is copied into padded planes, one
 // set for each phase of the strides. An element of a plane is a unit: the bytes of a few adjacent channels. Each tap of the kernel then
-// reads one contiguous run of such a plane. Sums are computed for full padded rows, and those in the padding are dropped.
+// reads one contiguous run of such a plane. Sums are computed for full padded rows, and sums in the padding are dropped.
 type paddedPlanes struct{}
 
 // maxWidth bounds the length of a padded row, as a multiple of the outputs that are kept of it.

@@ -9,7 +9,7 @@ import (
 )
 
 // FoldNorm prepares the folding of a batch normalisation with parameters p (scale, bias, mean, variance) into the weights
-// w of a convolution and its bias, which may be nil. The function it returns makes new weights and a new bias, each with a
+// w of a convolution and its bias, which may be nil. The returned function creates new weights and a new bias, each with a
 // reference count of one. FoldNorm returns nil for types in which batch normalisation is computed only after widening.
 func FoldNorm(env *kernel.Env, epsilon float64, w kernel.Array, bias *kernel.Array, p [4]kernel.Array) func() (kernel.Array, kernel.Array, error) {
 	switch w.DType {

@@ -169,8 +169,8 @@ func divide(c *kernel.Call, y, counts []float32, same bool) {
 	})
 }
 
-// divisors returns, for each window of a plane, the number of its elements that count: those in the plane and, if the attributes say so,
-// those in the padding.
+// divisors returns, for each window of a plane, the number of its elements that count: the elements in the plane and, if the attributes say
+// so, the elements in the padding.
 func divisors[T float32 | float64](a op.Attrs, x, y shape.Shape) []T {
 	lo, hi, size, stride, dilation := a.Ints("pad_lo"), a.Ints("pad_hi"), a.Ints("window"), a.Ints("strides"), a.Ints("dilation")
 	counts := []T{1}

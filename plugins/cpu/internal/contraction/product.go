@@ -52,8 +52,8 @@ func shaped[T micro.Number](n *op.Node, in []op.Desc, f Fusion) product[T] {
 	return p
 }
 
-// Packs reports whether a constant weight of a node is kept in packed form. That of a convolution always is. That of a product is if it is
-// one matrix and the result has more than one row and more than one column.
+// Packs reports whether a constant weight of a node is kept in packed form. The weight of a convolution always is. The weight of a product
+// is if it is one matrix and the result has more than one row and more than one column.
 func Packs(n *op.Node, in []op.Desc) bool {
 	w := in[1].Shape
 	y := n.Outputs[0].Shape

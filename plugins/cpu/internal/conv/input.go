@@ -12,8 +12,7 @@ import (
 const padGrain = 16 << 10
 
 // input holds the input channels of one group, padded. The offset of an element
-// of a patch in the padded channels is the sum of two offsets: that of the
-// element within the patch, and that of the patch.
+// of a patch in the padded channels is the sum of the offset of the element within the patch and the offset of the patch.
 type input[T micro.Number] struct {
 	plan    *Plan
 	x       []T // the channels
@@ -115,8 +114,7 @@ func (in *input[T]) setPadded(pool *par.Pool, x []T) {
 // partsPerThread is the number of parts of the padding per thread.
 const partsPerThread = 4
 
-// padParts fills in parts lo to hi of the padded channels. Each channel has
-// parts parts, cut along its first axis.
+// padParts fills in parts lo to hi of the padded channels. Each channel is cut along its first axis into a fixed number of parts (parts).
 func (in *input[T]) padParts(lo, hi, parts int) {
 	p := in.plan
 	if parts == 1 {

@@ -10,7 +10,8 @@ import (
 
 // All phases of a dilated input read the same elements. So the input is padded once, as far as any phase reads. The padded rows are treated
 // as one long row, and each phase is a product over it: column j is the position j elements after the first. Columns between the rows are
-// discarded. A thread computes some columns of all phases of some outputs and interleaves them into the output while they are in its cache.
+// discarded. For some outputs, a thread computes some columns of all phases, and interleaves the columns into the output while they are in
+// its cache.
 
 // jointLayout is the geometry that the phases of a plan share. For each phase, newJointLayout also sets: base, the start of its first patch
 // in the padded input; offsets, the offsets of the patch's elements (outer: tap, inner: channel); reach, the greatest offset; end, the

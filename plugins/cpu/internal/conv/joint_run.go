@@ -144,7 +144,7 @@ func (w *jointWeights[T]) tasks(r *run[T], src, s *jointRun[T], split jointSplit
 	}
 }
 
-// phaseSums returns the sums of phase i, beginning with those of the given output of the task.
+// phaseSums returns the sums of phase i, beginning with the sums of the given output of the task.
 func (s *jointRun[T]) phaseSums(i, output int) []T { return s.sums[(i*s.rows+output)*s.row:] }
 
 // interleave stores columns j0 to j1 of all phases to their positions in out.
@@ -186,8 +186,8 @@ type interleaver struct {
 	phase       int
 }
 
-// interleave merges n phases into the rows of dst: phase k fills elements k, k+n, k+2n and so on. The first phase begins at element at of
-// sums; each further one is skip phases later. n is a power of two.
+// interleave merges n phases into the rows of dst: phase k fills elements k, k+n, k+2n and so on. The first phase begins at element number
+// at of sums; each further phase is skip phases later. n is a power of two.
 func (w interleaver) interleave(r vector.Rows, dst []float32, at, skip, n int) {
 	next := at + skip*w.phase
 	if n == 2 {
@@ -206,7 +206,7 @@ func (w interleaver) interleave(r vector.Rows, dst []float32, at, skip, n int) {
 }
 
 // eachLine calls f for the rows of outputs within columns j0 to j1. Each call covers count rows of n outputs. The first row begins at
-// column at and is stored at element to of the output; each further row is stored toStep elements later.
+// column number at and is stored at element number to of the output; each further row is stored toStep elements later.
 func (ph *phase) eachLine(p *Plan, j0, j1 int, f func(count, to, toStep, at, n int)) {
 	last := len(p.axes) - 1
 	width, n := p.joint.axes[last].padded, ph.out[last]
@@ -235,7 +235,7 @@ func (ph *phase) eachLine(p *Plan, j0, j1 int, f func(count, to, toStep, at, n i
 	}
 }
 
-// storeStrided copies the elements of from to every step-th element of to.
+// storeStrided copies the elements of the slice from to every step-th element of the slice to.
 func storeStrided[T micro.Number](to, from []T, step int) {
 	at := 0
 	for _, v := range from {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// run is one execution. Its memory is kept for the next one of the plan.
+// run is one execution. Its memory is kept for the next execution of the plan.
 type run[T micro.Number] struct {
 	pool       *par.Pool
 	plan       *Plan
@@ -117,7 +117,7 @@ func (r *run[T]) groupOutput(image, group int) []T {
 	return r.out[(image*p.outputs+group*(p.outputs/p.groups))*p.outSize:]
 }
 
-// groupEpilogue returns the epilogue of the outputs, beginning with those of a group.
+// groupEpilogue returns the epilogue of the outputs, beginning with the outputs of a group.
 func (r *run[T]) groupEpilogue(group int) *micro.Epilogue[T] {
 	return r.epilogue.Rows(group * (r.plan.outputs / r.plan.groups))
 }

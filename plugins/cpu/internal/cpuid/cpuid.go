@@ -1,6 +1,6 @@
-// Package cpuid reports the vector instructions that kernels may use: those that the processor and the operating system support, without
-// those that the environment variable BURN_CPU disables. With BURN_CPU, every level can be tested on one machine. All packages with
-// assembly ask this package; none may detect instructions itself.
+// Package cpuid reports the vector instructions that kernels may use: the instructions that the processor and the operating system support,
+// except instructions that the environment variable BURN_CPU disables. With BURN_CPU, every level can be tested on one machine. All
+// packages with assembly ask this package; none may detect instructions itself.
 package cpuid
 
 import (

@@ -23,8 +23,8 @@ const (
 )
 
 // New returns the plan of a convolution. in and out are the rows and columns of an input and an output plane. Each input plane is padded
-// with top rows of zeros above, left columns of zeros before, and as many below and after as out needs. New returns nil for kernels and
-// strides without a loop in assembly.
+// with zeros: top is the number of rows above, left is the number of columns before, and as many rows and columns follow below and after as
+// out needs. New returns nil for kernels and strides without a loop in assembly.
 func New(in, out [2]int, size, stride, top, left int) *Plan {
 	if size != 3 && size != 5 || stride != 1 && stride != 2 || top < 0 || left < 0 || in[0] == 0 || in[1] == 0 || out[0] == 0 || out[1] == 0 {
 		return nil

@@ -39,7 +39,8 @@ func tan(x float64) float64 {
 	return math.Tan(r)
 }
 
-// far is the angle from which on package math reduces with more digits. Even there, its error does not shrink with the result.
+// far is the angle from which on package math reduces with more digits. Even there, the error of package math does not decrease with the
+// result.
 const far = 1 << 29
 
 // delicate reports whether y, a function of the angle x, is so small that it may have lost digits.

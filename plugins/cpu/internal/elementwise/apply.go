@@ -142,7 +142,7 @@ func binary[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 	return nil
 }
 
-// unequal is like binary, for an operand of n elements and one of fewer.
+// unequal is like binary, for an operand of n elements and an operand of fewer elements.
 func unequal[T, R any](c *kernel.Call, grain int, loop *pair[T, R], n int) error {
 	switch {
 	case loop.vs != nil && full(&c.In[0], n) && c.In[1].Size() == 1:

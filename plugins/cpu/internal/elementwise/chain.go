@@ -278,7 +278,7 @@ func assign(links []Link, steps []step) {
 	}
 }
 
-// valueIndex returns the index of a value among those of blocks.
+// valueIndex returns the index of a value among the values of blocks.
 func valueIndex(from int) int {
 	if from < 0 {
 		return MaxInputs - 1 - from

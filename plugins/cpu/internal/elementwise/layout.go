@@ -30,8 +30,8 @@ type layout struct {
 	rows  bool // pieces do not cross rows
 	base  [kernel.MaxOperands]int
 	step  [kernel.MaxOperands]int  // along the innermost dimension
-	same  [kernel.MaxOperands]bool // operand k has one element for all
-	line  [kernel.MaxOperands]bool // operand k is contiguous from base[k], whatever the others are
+	same  [kernel.MaxOperands]bool // operand k has a single element
+	line  [kernel.MaxOperands]bool // operand k is contiguous from base[k], regardless of the other operands
 	walk  kernel.Walk              // over the outer dimensions
 }
 
@@ -115,7 +115,7 @@ type piece struct {
 	col    int
 }
 
-// pieces starts the iteration over [lo, hi) in pieces of at most most elements.
+// pieces starts the iteration over [lo, hi) in pieces whose length is at most the limit most.
 func (l *layout) pieces(p *piece, lo, hi, most int) {
 	p.l, p.at, p.n, p.hi, p.most = l, lo, 0, hi, most
 	if l.rows && lo < hi {

@@ -26,7 +26,7 @@ func alongAxis(a kernel.Array, axis, rank int) kernel.Array {
 	return a
 }
 
-// reordered runs f on the given operands in place of those of the call.
+// reordered runs f on the given operands in place of the operands of the call.
 func reordered(c *kernel.Call, f func(*kernel.Call) error, in ...kernel.Array) error {
 	given, own := c.In, c.Own
 	c.In, c.Own = in, 0

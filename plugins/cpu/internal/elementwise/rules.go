@@ -14,7 +14,7 @@ func Rules() map[op.Code]kernel.Rule {
 			rules[c] = kernel.Rule{Types: op.Lookup(c).Operands[0].Types, Prepare: prepare}
 		}
 	}
-	// plainly adds ops. It prepares the kernels of those without attributes here, one for each type of operands.
+	// plainly adds ops. It prepares the kernels of ops without attributes here, one for each type of operands.
 	plainly := func(prepare func(n *op.Node, in []op.Desc) kernel.Func, codes ...op.Code) {
 		put(prepare, codes...)
 		for _, c := range codes {

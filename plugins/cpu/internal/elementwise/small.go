@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// smallKernel returns the kernel that converts between storage types (of 8 bits and less), or between them and others.
+// smallKernel returns the kernel that converts between storage types (of 8 bits and less), or between storage types and other types.
 func smallKernel(from, to dtype.DType, sat bool) kernel.Func {
 	if dtype.Smalls.Has(from) {
 		return fromSmall(from, to, sat)

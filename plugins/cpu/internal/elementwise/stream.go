@@ -32,7 +32,7 @@ type streamBuffer [1024]uint64
 var streamBuffers = sync.Pool{New: func() any { return new(streamBuffer) }}
 
 // source describes the one or two operands that are prefetched while a result is computed. from and other point to their first
-// elements; other is nil for a single operand. size is the bytes of an element, and bytes those of an operand.
+// elements; other is nil for a single operand. size and bytes are the sizes of an element and of an operand, in bytes.
 type source struct {
 	from, other unsafe.Pointer
 	size, bytes int
@@ -64,7 +64,7 @@ func (s *source) at(i, n int) (a, b unsafe.Pointer) {
 	return a, a
 }
 
-// stream computes y in parts: f computes the elements from at on. While a part is written, the operands of the next one are
+// stream computes y in parts: f computes the elements from index at on. While a part is written, the operands of the next one are
 // prefetched.
 func stream[R any](y []R, f func(d []R, at int), from source) {
 	s := streamBuffers.Get().(*streamBuffer)

@@ -131,7 +131,8 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 // rowLimit is the greatest length of a line, in elements, that copyRows copies. Longer lines are copied one by one.
 const rowLimit = 1 << 10
 
-// byRows reports whether copyRows can copy the lines. They begin row elements apart in dst and from elements apart in src.
+// byRows reports whether copyRows can copy the lines. Adjacent lines begin at a distance of row elements in dst, and of from elements in
+// src.
 func (c *move[T]) byRows(row, from int) bool {
 	return c.dStep == 1 && c.sStep == 1 && c.m == 1 && !c.streamLines && unsafe.Sizeof(c.dst[0]) == 4 && c.n <= rowLimit && vector.Has() &&
 		row >= 0 && from >= 0

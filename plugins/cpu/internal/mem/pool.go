@@ -13,7 +13,8 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// hugeFrom is the least size in bytes of a buffer for which huge pages are requested. They cause fewer page faults and fewer TLB misses.
+// hugeFrom is the least size in bytes of a buffer for which huge pages are requested. Huge pages cause fewer page faults and fewer TLB
+// misses.
 const hugeFrom = 4 << 20
 
 // Align is the alignment of every buffer in bytes.

@@ -158,7 +158,7 @@ func gatherElements(n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// positions returns a walk over the index tuples of s. Its positions are those in v, without the term of coordinate axis.
+// positions returns a walk over the index tuples of s. Its positions are the positions in v, without the term of coordinate axis.
 func positions(v shape.View, s shape.Shape, axis int) kernel.Walk {
 	strides := append([]int(nil), v.Strides...)
 	strides[axis] = 0

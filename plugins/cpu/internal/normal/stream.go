@@ -33,8 +33,8 @@ func useNonTemporal(c *kernel.Call, out kernel.Array, n int) bool {
 	return true
 }
 
-// streamLines computes lines of n elements from those of x in groups and writes them with non-temporal stores. f computes the lines that
-// begin at element at. Meanwhile, the operands of the next group are prefetched.
+// streamLines computes lines of n elements from the lines of x, in groups, and writes them with non-temporal stores. f computes the lines
+// that begin at element at. Meanwhile, the operands of the next group are prefetched.
 func streamLines(y, x []float32, n int, f func(d []float32, at int)) {
 	s := lineBuffers.Get().(*lineBuffer)
 	size := max(1, minBuffered/n) * n

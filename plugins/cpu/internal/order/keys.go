@@ -11,7 +11,8 @@ import (
 // element does, with NaN last and the zeros equal. The low bits are the index. So the keys of a line are distinct, and
 // sorting them is a stable sort of the elements.
 
-// keys sets the elements of to to the keys of x, for descending order if reverse is set. It returns false for elements of 64 bits.
+// keys sets the elements of the slice to to the keys of x, for descending order if reverse is set. It returns false for elements of 64
+// bits.
 func keys[T number](to []uint64, x []T, reverse bool) bool {
 	to = to[:len(x)]
 	flip := uint32(0)
@@ -55,7 +56,7 @@ func keyOf(v float32, i int, flip uint32) uint64 {
 const sparse = 16
 
 // searchKeys sets heap to the least keys of x, in order. It skips elements that cannot be among the least so far without computing their
-// keys. Once the heap has good candidates, that is most elements.
+// keys. Once the heap has good candidates, it skips most elements.
 func searchKeys(heap []uint64, x []float32, reverse bool) {
 	k, flip, bound := len(heap), uint32(0), vector.Below
 	if reverse {

@@ -56,7 +56,7 @@ type Pool struct {
 }
 
 // ticket is generation<<32 | end<<16 | next unclaimed chunk. Chunks are claimed by compare-and-swap on the whole word, so that a late
-// worker can never take a chunk of another loop than the one that it read. Tickets share no cache lines.
+// worker can never claim a chunk of another loop than the loop that it read. Tickets share no cache lines.
 type ticket struct {
 	atomic.Uint64
 	_ [120]byte
@@ -74,7 +74,7 @@ type worker struct {
 	wake   chan struct{} // holds at most one token, sent only if the worker was seen parked
 }
 
-// New returns a pool that runs loops on the given number of threads, including the caller's. If threads <= 0, it is GOMAXPROCS.
+// New returns a pool that runs loops on the given number of threads, including the caller's. If threads <= 0, the number is GOMAXPROCS.
 func New(threads int) *Pool {
 	procs := runtime.GOMAXPROCS(0)
 	if threads <= 0 {

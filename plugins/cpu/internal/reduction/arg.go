@@ -130,7 +130,7 @@ func first(x []float32, extreme func(x []float32) float32, bound vector.Bound, b
 	return at + firstIndexOf(x[at:], best, bound)
 }
 
-// argColumns writes the index of the extreme of columns from to to-1 of x, [length, inner], to the same elements of y.
+// argColumns writes the indices of the extremes of columns [from, to) of x, [length, inner], to the same elements of y.
 func argColumns[T number](y []int64, x []T, length, inner, from, to int, better func(best []T, at []int64, row []T, k int64)) {
 	best := make([]T, to-from)
 	copy(best, x[from:to])

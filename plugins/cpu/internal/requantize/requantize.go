@@ -54,7 +54,7 @@ func perChannel(v []float32, i int) float32 {
 	return v[i]
 }
 
-// Row applies the epilogue to sums of one channel and stores the results, beginning at element at.
+// Row applies the epilogue to sums of one channel and stores the results, beginning at element number at.
 func (e *Epilogue) Row(to Output, at int, sums []int32, channel int) {
 	scale, bias := perChannel(e.Scale, channel), float32(0)
 	if e.Bias != nil {
@@ -131,7 +131,7 @@ func fromInts(v []float32, sums []int32) {
 	}
 }
 
-// store clamps and quantizes v as e says, and writes the results to to, beginning at element at. It overwrites v.
+// store clamps and quantizes v as e says, and writes the results to the output to, beginning at element number at. It overwrites v.
 func (e *Epilogue) store(to Output, at int, v []float32) {
 	if e.Clamp {
 		if vector.Has() {

@@ -32,8 +32,8 @@ const (
 // Reach is the greatest magnitude of an argument of Sine and Cosine.
 const Reach = 48000
 
-// Apply sets d[i] to f of x[i]. The slices are the same memory or do not overlap. Results are within 2 units in the last place, except those
-// of Softplus (3), GeluTanh (4), Gelu and Mish (5). Results of Neg to Trunc, except Rsqrt, are correctly rounded. Has must report true.
+// Apply sets d[i] to f of x[i]. The slices are the same memory or do not overlap. Results are within 2 units in the last place, except for
+// Softplus (3), GeluTanh (4), Gelu and Mish (5). Results of Neg to Trunc, except Rsqrt, are correctly rounded. Has must report true.
 func (f Function) Apply(d, x []float32) { active.apply[f].run(d, x) }
 
 // Elu sets d[i] to gamma·x[i] or, if x[i] is negative, to gamma·alpha·(exp(x[i]/by)-1).

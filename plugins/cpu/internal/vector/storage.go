@@ -201,7 +201,7 @@ func StreamAhead(d, x []byte, next, other unsafe.Pointer) {
 	}
 }
 
-// CopyAhead copies x to d and prefetches as many bytes at next, which need not be a valid address.
+// CopyAhead copies x to d and prefetches the same number of bytes at next, which need not be a valid address.
 func CopyAhead(d, x []byte, next unsafe.Pointer) {
 	d = d[:len(x)]
 	n := 0

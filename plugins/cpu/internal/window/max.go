@@ -7,8 +7,9 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// MaxFrom is like Max, but indices count elements within the axes from number axis on. For a tensor [batch, channels, spatial...] axis is
-// 2, whether or not all spatial axes have windows. axis must not be greater than the number of the first axis with a window.
+// MaxFrom is like Max, but indices count elements within the axes from the one with number axis on. For a tensor [batch, channels,
+// spatial...] axis is 2, whether or not all spatial axes have windows. axis must not be greater than the number of the first axis with a
+// window.
 func MaxFrom[T micro.Number](pool *par.Pool, p *Plan, axis int, x, out []T, index []int64) {
 	x, out = x[:p.planes*p.inSize], out[:p.planes*p.outSize]
 	if axis < 0 || axis > p.outer {

@@ -133,7 +133,7 @@ func (p *Plan) widen(x, buffer []float32, first, rows int) []float32 {
 	return buffer
 }
 
-// lines calls f for groups of lines whose windows have the same number of rows, and sets lines with empty windows to nothing.
+// lines calls f for groups of lines whose windows have the same number of rows, and sets the results of empty windows to the value nothing.
 func (p *Plan) lines(x, buffer, out []float32, nothing float32, f func(lines, rows int, dst, src []float32, srcRow, lineStep int)) {
 	rows, cols := &p.plane[0], &p.plane[1]
 	most, _ := p.bandLines()

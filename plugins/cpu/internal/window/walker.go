@@ -23,8 +23,7 @@ func (w *walker) start(axes []axis) {
 	clear(w.out)
 }
 
-// window goes to the first element of the window and reports whether it has
-// one.
+// window goes to the first element of the window and reports whether the window has an element.
 func (w *walker) window(axes []axis) bool {
 	w.offset = 0
 	for i := range axes {

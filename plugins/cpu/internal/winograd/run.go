@@ -211,8 +211,8 @@ func (p *Plan) transform(s *scratch, x []float32, t0, t1, vectors, step int) {
 	}
 }
 
-// segment describes rows of the output that a block contains: every side-th row, rows rows of cols elements each. The first row begins at
-// element out of the output and at element at of the buffer of tiles.
+// segment describes rows of the output that a block contains: every side-th row, of cols elements each; rows is their number. The first row
+// begins at element number out of the output and at element number at of the buffer of tiles.
 type segment struct{ rows, cols, out, at int }
 
 // appendSegments appends the segments of tiles t0 to t1. width is the number of tiles in a row of the buffer.

@@ -40,9 +40,8 @@ var kernelTransform = func() (g [reach][3]float64) {
 // sums of B and of A.
 const growth = (3 * (1 + math.Sqrt2/2)) * (3 * (1 + math.Sqrt2/2)) * 7.4 * 7.4
 
-// Pack transforms weights [Outputs, Channels, 3, 3] for the plan and all others
-// with as many outputs and channels. It returns nil if there are no kernels for
-// this processor, or if the weights are not finite or too large.
+// Pack transforms weights [Outputs, Channels, 3, 3] for the plan, and for all other plans with the same numbers of outputs and channels. It
+// returns nil if there are no kernels for this processor, or if the weights are not finite or too large.
 func (plan *Plan) Pack(pool *par.Pool, w []float32) *Weights {
 	kernel := micro.Active[float32]()
 	if !usable(kernel) {

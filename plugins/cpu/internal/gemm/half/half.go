@@ -43,9 +43,8 @@ type Args struct {
 // instruction rounds each sum to nearest.
 type pairKernel struct {
 	micro.Kernel[float32] // of pairs
-	// zip packs pairs of up to NR adjacent lines from rows that are row 16-bit
-	// elements apart. transpose packs pairs of up to sixteen lines that are
-	// line 16-bit elements apart. depth counts pairs.
+	// zip packs pairs of up to NR adjacent lines from rows whose distance is row elements of 16 bits. transpose packs pairs of up to
+	// sixteen lines whose distance is line elements of 16 bits. depth counts pairs.
 	zip       func(lines, depth int, src *uint16, row int, dst *float32, width int)
 	transpose func(lines, depth int, src *float32, line int, dst *float32, width int)
 	// subnormal reports whether n pairs hold a subnormal number.
@@ -156,7 +155,7 @@ func (w *workspace) done() {
 	idleWorkspaces.Put(w)
 }
 
-// pairsFor returns the pair kernel for elements of type t whose tiles have the size of those of wide, or nil if there is none.
+// pairsFor returns the pair kernel for elements of type t whose tiles are as large as the tiles of wide, or nil if there is none.
 func pairsFor(t *Type, wide *micro.Kernel[float32]) *pairKernel {
 	if p := active.pairs; p != nil && t.BF16 && p.MR == wide.MR && p.NR == wide.NR {
 		return p

@@ -32,16 +32,15 @@ type Kernel[T Number] struct {
 	// The following functions are optional. If one is nil, callers compute the result in another way. Without Tile, the operands of all but
 	// the smallest products are packed.
 
-	// Tile computes the first rows rows and cols columns of a tile, with the same
+	// Tile computes the first rows and columns (rows by cols elements) of a tile, with the same
 	// bits as Run, from operands that need not be packed: element (i, p) of A is
 	// a[i*aRow+p*aCol] and element (p, j) of B is b[p*bRow+j]. Nothing else is
 	// read or written. k, rows and cols are not zero. Tile applies the epilogue e,
 	// which may be nil. The first element of c is element (y, x) of the matrix
 	// that e describes.
 	Tile func(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
-	// Panels computes, from packed operands, rows rows and the columns of
-	// GroupPanels consecutive panels of B, with the same bits as Run. rows is at
-	// most GroupRows. The panels are k*NR elements apart.
+	// Panels computes, from packed operands, several rows and the columns of GroupPanels consecutive panels of B, with the same bits as
+	// Run. The number of rows (rows) is at most GroupRows. The panels are k*NR elements apart.
 	Panels func(rows, k int, a []T, aRow, aCol int, b []T, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
 	// Indirect is like Tile, for an A that is packed in panels of width rows and a B whose rows begin at arbitrary offsets: element (p, j)
 	// of B is src[offsets[p]+j] in the first half of the NR columns and src[offsets[p]+next+j-NR/2] in the second. Offsets are not negative

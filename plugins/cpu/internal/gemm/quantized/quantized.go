@@ -192,8 +192,8 @@ func (r *product) setOperands(args *Args) {
 	}
 }
 
-// zeros returns the zero points in from, plus off if moved is set. moved says that the bytes are stored with that offset. The result has one
-// element if all are equal, and uses the memory of to if that is large enough.
+// zeros returns the zero points in the slice from, plus off if moved is set. moved says that the bytes are stored with this offset. The
+// result has one element if all zero points are equal, and uses the memory of the slice to if that is large enough.
 func zeros(to, from []int32, moved bool, off int32) []int32 {
 	if !moved {
 		off = 0

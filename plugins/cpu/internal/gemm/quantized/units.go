@@ -8,7 +8,7 @@ import (
 // Units is a right operand that is stored as units of Group bytes. Row u of
 // units begins at Units[Starts[u]], and its columns are contiguous. The kernel
 // may read UnitSlack units beyond the last column of a row. Padding bytes are
-// zero in the left operand. They must also be zero in this one if the packed
+// zero in the left operand. They must also be zero in the right operand if the packed
 // bytes of the left operand have a zero point other than zero, because columns
 // are then summed.
 type Units struct {
