@@ -8,7 +8,8 @@ import (
 
 // Outside of programs a queue receives the nodes of a gradient one by one, in the order in which their rule records them. The queue holds
 // nodes back as long as they may become a gradient that torch computes by one operator. Whether the queue holds a node back depends only on
-// the order of the calls of its methods, and not on time, so that equal runs return equal bits.
+// the order of the calls of its methods. One of these calls can depend on time: the engine flushes a queue that has 4,096 unsettled
+// commands. A gradient that such a flush divides is computed node by node, and may differ in rounding.
 
 // sequence is the gradient of a node as the nodes that its rule records.
 type sequence struct {
@@ -110,15 +111,15 @@ func (a *ahead) learn(n *op.Node, in []op.Desc) {
 
 // offer passes a command of a node, whose tensors are retained, to the queue or holds it back.
 func (q *queue) offer(h waiting) {
-	for todo := []waiting{h}; len(todo) > 0; {
-		next := todo[0]
-		todo = todo[1:]
+	for rest := []waiting{h}; len(rest) > 0; {
+		next := rest[0]
+		rest = rest[1:]
 		switch a := &q.ahead; {
 		case q.accept(next):
 		case len(a.held) == 0:
 			q.enqueue(next.command)
 		default: // the first command held back begins no sequence, the second may
-			todo = slices.Concat(a.held[1:], []waiting{next}, todo)
+			rest = slices.Concat(a.held[1:], []waiting{next}, rest)
 			first := a.held[0]
 			a.held, a.live = a.held[:0], a.live[:0]
 			q.enqueue(first.command)
